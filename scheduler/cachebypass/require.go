@@ -8,22 +8,16 @@ import (
 
 const stateKey = fwk.StateKey("stowage.dev/cache-bypass")
 
-// requiredBy names the plugin that requires the bypass.
-type requiredBy string
+type required struct{}
 
 // Clone returns the same value: it never changes.
-func (r requiredBy) Clone() fwk.StateData { return r }
+func (r required) Clone() fwk.StateData { return r }
 
-// Require makes the score cache leave the pod alone for the rest of the scheduling cycle. Plugins call it at
-// PreFilter, with their own name.
-func Require(state fwk.CycleState, plugin string) { state.Write(stateKey, requiredBy(plugin)) }
+// Require makes the score cache leave the pod alone for the rest of the scheduling cycle. Plugins call it at PreFilter.
+func Require(state fwk.CycleState) { state.Write(stateKey, required{}) }
 
-// RequiredBy names the plugin that requires the bypass in this cycle; empty if none does.
-func RequiredBy(state fwk.CycleState) string {
-	data, err := state.Read(stateKey)
-	if err != nil {
-		return ""
-	}
-	plugin, _ := data.(requiredBy)
-	return string(plugin)
+// Required says whether a plugin requires the bypass in this cycle.
+func Required(state fwk.CycleState) bool {
+	_, err := state.Read(stateKey)
+	return err == nil
 }

@@ -4,30 +4,25 @@ import (
 	"strconv"
 	"sync"
 
-	"k8s.io/component-base/metrics"
+	basemetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/stowage/stowage/scheduler/internal/metrics"
 )
+
+const subsystem = metrics.Subsystem("packing_policy")
 
 var (
-	byPolicy    = []string{"policy"}
-	closedTotal = counterVec("windows_closed_total", "Windows of a PackingPolicy that closed.")
-	missedTotal = counterVec("windows_missed_total",
-		"Windows of a PackingPolicy that came and went while no scheduler led.")
-	movesTotal        = counterVec("moves_total", "Pods moved in the windows of a PackingPolicy that closed.")
-	nodesEmptiedTotal = counterVec("nodes_emptied_total",
-		"Nodes emptied in the windows of a PackingPolicy that closed.")
-	hourlySaving = metrics.NewGaugeVec((*metrics.GaugeOpts)(options("hourly_saving",
-		"What an hour of the nodes costs that were emptied in the last closed window with any.")), byPolicy)
+	closedTotal = subsystem.CounterVec("windows_closed_total", "Windows of a PackingPolicy that closed.", "policy")
+	missedTotal = subsystem.CounterVec("windows_missed_total",
+		"Windows of a PackingPolicy that came and went while no scheduler led.", "policy")
+	movesTotal = subsystem.CounterVec("moves_total",
+		"Pods moved in the windows of a PackingPolicy that closed.", "policy")
+	nodesEmptiedTotal = subsystem.CounterVec("nodes_emptied_total",
+		"Nodes emptied in the windows of a PackingPolicy that closed.", "policy")
+	hourlySaving = subsystem.GaugeVec("hourly_saving",
+		"What an hour of the nodes costs that were emptied in the last closed window with any.", "policy")
 )
-
-func counterVec(name, help string) *metrics.CounterVec {
-	return metrics.NewCounterVec((*metrics.CounterOpts)(options(name, help)), byPolicy)
-}
-
-func options(name, help string) *metrics.KubeOpts {
-	return &metrics.KubeOpts{
-		Namespace: "stowage", Subsystem: "packing_policy", StabilityLevel: metrics.ALPHA, Name: name, Help: help}
-}
 
 // RegisterMetrics may be called for each controller.
 var RegisterMetrics = sync.OnceFunc(func() {
@@ -36,7 +31,7 @@ var RegisterMetrics = sync.OnceFunc(func() {
 
 // Show has the metrics of a policy served from the beginning, with what its status knows.
 func Show(policy string, status *Status) {
-	for _, counter := range []*metrics.CounterVec{closedTotal, missedTotal, movesTotal, nodesEmptiedTotal} {
+	for _, counter := range []*basemetrics.CounterVec{closedTotal, missedTotal, movesTotal, nodesEmptiedTotal} {
 		counter.WithLabelValues(policy).Add(0)
 	}
 	if saving, err := strconv.ParseFloat(status.HourlySaving, 64); err == nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,29 +18,40 @@ import (
 // Kind is the version and kind that arguments must have, if they name any.
 type Kind struct{ Plugin, APIVersion, Kind string }
 
-// Decode reads what the scheduler hands over into args. Errors about single fields are returned in the list, so that
-// they can be reported together with invalid values.
-func (k Kind) Decode(object runtime.Object, args any, meta *metav1.TypeMeta) (field.ErrorList, error) {
+// Decode reads what the scheduler hands over into args, which have the defaults, and validates the result.
+func (k Kind) Decode(object runtime.Object, args any, meta *metav1.TypeMeta, validate func() field.ErrorList) error {
+	errs, err := k.read(object, args)
+	if err == nil {
+		err = slices.Concat(errs, k.validate(meta), validate()).ToAggregate()
+	}
+	if err != nil {
+		return fmt.Errorf("pluginConfig of %s: %w", k.Plugin, err)
+	}
+	return nil
+}
+
+// read returns the errors about single fields in the list.
+func (k Kind) read(object runtime.Object, args any) (field.ErrorList, error) {
 	if object == nil {
 		return nil, nil
 	}
 	unknown, ok := object.(*runtime.Unknown)
 	if !ok {
-		return nil, fmt.Errorf("pluginConfig of %s: want args of kind %s, got %T", k.Plugin, k.Kind, object)
+		return nil, fmt.Errorf("want args of kind %s, got %T", k.Kind, object)
 	}
 	raw, err := asJSON(unknown.Raw)
 	if err != nil {
-		return nil, k.Wrap(err)
+		return nil, err
 	}
 	strict, err := sjson.UnmarshalStrict(raw, args)
-	if err != nil {
-		return nil, k.Wrap(err)
+	var errs field.ErrorList
+	for _, err := range strict {
+		var at sjson.FieldError // every strict error is one
+		errors.As(err, &at)
+		errs = append(errs, field.Forbidden(field.NewPath(at.FieldPath()), err.Error()))
 	}
-	return append(strictErrors(strict), k.validate(meta)...), nil
+	return errs, err
 }
-
-// Wrap adds the plugin's name to an error.
-func (k Kind) Wrap(err error) error { return fmt.Errorf("pluginConfig of %s: %w", k.Plugin, err) }
 
 // asJSON leaves JSON as it is: the strict JSON decoder names all duplicate fields, that of YAML only the first.
 func asJSON(raw []byte) ([]byte, error) {
@@ -47,19 +59,6 @@ func asJSON(raw []byte) ([]byte, error) {
 		return raw, nil
 	}
 	return yaml.YAMLToJSONStrict(raw)
-}
-
-func strictErrors(strict []error) field.ErrorList {
-	var errs field.ErrorList
-	for _, err := range strict {
-		path := "args"
-		var fieldError sjson.FieldError
-		if errors.As(err, &fieldError) {
-			path = fieldError.FieldPath()
-		}
-		errs = append(errs, field.Forbidden(field.NewPath(path), err.Error()))
-	}
-	return errs
 }
 
 // validate allows both to be absent: the scheduler fills them in for its own plugins only.

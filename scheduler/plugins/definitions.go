@@ -2,12 +2,13 @@ package plugins
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/openapi3"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
@@ -38,41 +39,29 @@ func warnOfOldDefinitions(ctx context.Context, to *rest.Config) {
 
 // lackingDefinitions are the newest parts of the definitions that are not served.
 func lackingDefinitions(served openapi.Client) ([]string, error) {
-	paths, err := served.Paths()
-	if err != nil {
-		return nil, fmt.Errorf("asking for the API's schema: %w", err)
-	}
-	group, ok := paths["apis/"+packingplan.Resource.GroupVersion().String()]
-	if !ok {
+	document, err := openapi3.NewRoot(served).GVSpec(packingplan.Resource.GroupVersion())
+	if absent := new(openapi3.GroupVersionNotFoundError); errors.As(err, &absent) {
 		return []string{packingplan.Kind, packingpolicy.Kind}, nil
 	}
-	text, err := group.Schema("application/json")
 	if err != nil {
 		return nil, fmt.Errorf("asking for the API's schema: %w", err)
 	}
-	type schema struct {
-		Properties map[string]struct {
-			Properties map[string]json.RawMessage `json:"properties"`
-		} `json:"properties"`
-	}
-	var document struct {
-		Components struct {
-			Schemas map[string]schema `json:"schemas"`
-		} `json:"components"`
-	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		return nil, fmt.Errorf("reading the API's schema: %w", err)
-	}
-	// They are named as in dev.stowage.v1alpha1.PackingPlan.
-	kinds := map[string]schema{}
-	for name, of := range document.Components.Schemas {
-		kinds[name[strings.LastIndex(name, ".")+1:]] = of
+	hasObjective, hasPolicies := false, false
+	if document.Components != nil {
+		for name, of := range document.Components.Schemas {
+			switch name[strings.LastIndex(name, ".")+1:] { // as in dev.stowage.v1alpha1.PackingPlan
+			case packingplan.Kind:
+				_, hasObjective = of.Properties["spec"].Properties["objective"]
+			case packingpolicy.Kind:
+				hasPolicies = true
+			}
+		}
 	}
 	var lacking []string
-	if _, ok := kinds[packingplan.Kind].Properties["spec"].Properties["objective"]; !ok {
+	if !hasObjective {
 		lacking = append(lacking, packingplan.Kind+".spec.objective")
 	}
-	if _, ok := kinds[packingpolicy.Kind]; !ok {
+	if !hasPolicies {
 		lacking = append(lacking, packingpolicy.Kind)
 	}
 	return lacking, nil

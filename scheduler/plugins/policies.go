@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
@@ -20,36 +21,33 @@ import (
 func (i *Installation) startPolicies(
 	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile, lease *leadership.Lease,
 ) error {
-	if i.plans == nil {
+	planning := slices.IndexFunc(profiles, func(profile config.KubeSchedulerProfile) bool {
+		return i.optimizers[profile.SchedulerName] != nil
+	})
+	if i.plans == nil || planning < 0 {
 		return nil
 	}
-	for _, profile := range profiles {
-		if i.optimizers[profile.SchedulerName] == nil {
-			continue
-		}
-		handle := to.Profiles[profile.SchedulerName]
-		made, err := client(handle)
-		if err != nil {
-			return err
-		}
-		policies := packingpolicy.NewInformer(made)
-		if err := policies.SetWatchErrorHandlerWithContext(handlePolicyWatchError); err != nil {
-			return err
-		}
-		policyController, err := controller.New(controller.Parts{
-			Clock: clock.RealClock{}, Policies: packingpolicy.NewStore(made), Plans: packingplan.NewStore(made),
-			Watched: policies, Planned: i.plans, Recorder: handle.EventRecorder(), Leads: lease.Check,
-		})
-		if err != nil {
-			return err
-		}
-		leadership.Announce(to, func() {
-			go policies.RunWithContext(ctx)
-			go policyController.Run(ctx)
-			go warnOfOldDefinitions(ctx, handle.KubeConfig())
-		})
-		return nil
+	handle := to.Profiles[profiles[planning].SchedulerName]
+	made, err := client(handle)
+	if err != nil {
+		return err
 	}
+	policies := packingpolicy.NewInformer(made)
+	if err := policies.SetWatchErrorHandlerWithContext(handlePolicyWatchError); err != nil {
+		return err
+	}
+	policyController, err := controller.New(controller.Parts{
+		Clock: clock.RealClock{}, Policies: packingpolicy.NewStore(made), Plans: packingplan.NewStore(made),
+		Watched: policies, Planned: i.plans, Recorder: handle.EventRecorder(), Leads: lease.Check,
+	})
+	if err != nil {
+		return err
+	}
+	leadership.Announce(to, func() {
+		go policies.RunWithContext(ctx)
+		go policyController.Run(ctx)
+		go warnOfOldDefinitions(ctx, handle.KubeConfig())
+	})
 	return nil
 }
 

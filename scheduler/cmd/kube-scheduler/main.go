@@ -42,15 +42,7 @@ func newCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		// Feature gates must be set before they are read.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return given.ComponentGlobalsRegistry.Set() },
-		RunE: func(command *cobra.Command, _ []string) error {
-			verflag.PrintAndExitIfRequested()
-			gates := given.ComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
-			if err := logsapi.ValidateAndApply(given.Logs, gates); err != nil {
-				return err
-			}
-			cliflag.PrintFlags(command.Flags())
-			return run(server.SetupSignalContext(), given)
-		},
+		RunE:              func(command *cobra.Command, _ []string) error { return run(command, given) },
 	}
 	global := given.Flags.FlagSet("global")
 	verflag.AddFlags(global)
@@ -64,9 +56,14 @@ func newCommand() *cobra.Command {
 }
 
 // run starts the scheduler and returns when it ends.
-func run(ctx context.Context, given *options.Options) error {
+func run(command *cobra.Command, given *options.Options) error {
+	verflag.PrintAndExitIfRequested()
 	gates := given.ComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
-	ctx, cancel := context.WithCancel(ctx)
+	if err := logsapi.ValidateAndApply(given.Logs, gates); err != nil {
+		return err
+	}
+	cliflag.PrintFlags(command.Flags())
+	ctx, cancel := context.WithCancel(server.SetupSignalContext())
 	defer cancel()
 
 	installation := plugins.NewInstallation()

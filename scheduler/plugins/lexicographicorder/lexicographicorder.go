@@ -22,8 +22,11 @@
 package lexicographicorder
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,10 +37,7 @@ import (
 // Name is the plugin's name in a profile.
 const Name = "LexicographicOrder"
 
-const (
-	pointForFirst = fwk.MinScore + 1
-	nodesKey      = fwk.StateKey("stowage.dev/" + Name)
-)
+const pointForFirst = fwk.MinScore + 1
 
 // Plugin prefers the first by name of the nodes with the highest total of all other plugins.
 type Plugin struct {
@@ -45,7 +45,6 @@ type Plugin struct {
 }
 
 var (
-	_ fwk.PreScorePlugin  = &Plugin{}
 	_ fwk.ScorePlugin     = &Plugin{}
 	_ fwk.ScoreExtensions = &Plugin{}
 )
@@ -67,12 +66,6 @@ func New(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin,
 
 func (*Plugin) Name() string { return Name }
 
-// PreScore keeps the feasible nodes for NormalizeScore, which only gets their names.
-func (*Plugin) PreScore(_ context.Context, state fwk.CycleState, _ *v1.Pod, nodes []fwk.NodeInfo) *fwk.Status {
-	state.Write(nodesKey, feasibleNodes(nodes))
-	return nil
-}
-
 // Score gives every node the same score: ties are seen only when all nodes have been scored.
 func (*Plugin) Score(context.Context, fwk.CycleState, *v1.Pod, fwk.NodeInfo) (int64, *fwk.Status) {
 	return fwk.MinScore, nil
@@ -84,40 +77,28 @@ func (p *Plugin) ScoreExtensions() fwk.ScoreExtensions { return p }
 func (p *Plugin) NormalizeScore(
 	ctx context.Context, state fwk.CycleState, pod *v1.Pod, scores fwk.NodeScoreList,
 ) *fwk.Status {
-	nodes, err := state.Read(nodesKey)
-	if err != nil {
-		return fwk.AsStatus(fmt.Errorf("%s needs preScore and score enabled together: %w", Name, err))
+	nodes := make([]fwk.NodeInfo, len(scores))
+	for i := range scores {
+		node, err := p.handle.SnapshotSharedLister().NodeInfos().Get(scores[i].Name)
+		if err != nil {
+			return fwk.AsStatus(err)
+		}
+		nodes[i] = node
 	}
-	totals, status := p.handle.RunScorePlugins(ctx, stateWithoutUs{state}, pod, nodes.(feasibleNodes))
+	totals, status := p.handle.RunScorePlugins(ctx, stateWithoutUs{state}, pod, nodes)
 	if !status.IsSuccess() {
 		return status
 	}
-	winner := firstOfBest(totals)
+	winner := slices.MinFunc(totals, func(a, b fwk.NodePluginScores) int {
+		return cmp.Or(cmp.Compare(b.TotalScore, a.TotalScore), strings.Compare(a.Name, b.Name))
+	})
 	for i := range scores {
-		if scores[i].Name == winner {
+		if scores[i].Name == winner.Name {
 			scores[i].Score = pointForFirst
 		}
 	}
 	return nil
 }
-
-// firstOfBest returns the first by name of the nodes with the highest total.
-func firstOfBest(totals []fwk.NodePluginScores) string {
-	var best fwk.NodePluginScores
-	for i, node := range totals {
-		if i == 0 || node.TotalScore > best.TotalScore ||
-			(node.TotalScore == best.TotalScore && node.Name < best.Name) {
-			best = node
-		}
-	}
-	return best.Name
-}
-
-// feasibleNodes are the nodes that passed the filters in one scheduling cycle.
-type feasibleNodes []fwk.NodeInfo
-
-// Clone returns the same nodes: they do not change during a cycle.
-func (n feasibleNodes) Clone() fwk.StateData { return n }
 
 // stateWithoutUs is a cycle's state in which our own Score plugin is skipped, so that the framework's
 // total is that of the other plugins, and asking for it does not ask us again.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultbinder"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
@@ -82,16 +83,6 @@ func TestWhatItCannotHonourIsRefused(t *testing.T) {
 		if (err == nil) != (row.names == "") || err != nil && !strings.Contains(err.Error(), row.names) {
 			t.Errorf("want an error that names %q, got %v", row.names, err)
 		}
-	}
-}
-
-// TestScoreWithoutPreScoreIsAnError: a profile that enables one without the other must not order wrongly.
-func TestScoreWithoutPreScoreIsAnError(t *testing.T) {
-	plugin := testobjects.Value(lexicographicorder.New(context.Background(), nil, handleWith{}))(t)
-	status := plugin.(fwk.ScoreExtensions).NormalizeScore(
-		context.Background(), framework.NewCycleState(), &v1.Pod{}, fwk.NodeScoreList{})
-	if status.Code() != fwk.Error || !strings.Contains(status.Message(), "preScore") {
-		t.Errorf("want an error that names preScore, got %v", status)
 	}
 }
 
@@ -179,8 +170,13 @@ func score(t *testing.T, others []scorer, nodes []fwk.NodeInfo) []fwk.NodePlugin
 	ctx := t.Context()
 	metrics.Register()
 	profile, registry := profileOf(others)
+	objects := make([]*v1.Node, len(nodes))
+	for i := range nodes {
+		objects[i] = nodes[i].Node()
+	}
 	built, err := frameworkruntime.NewFramework(ctx, registry, profile,
-		frameworkruntime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1, time.Second, ctx.Done())))
+		frameworkruntime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1, time.Second, ctx.Done())),
+		frameworkruntime.WithSnapshotSharedLister(cache.NewSnapshot(nil, objects)))
 	testobjects.Must(t, err)
 	state, pod := framework.NewCycleState(), &v1.Pod{}
 	if status := built.RunPreScorePlugins(ctx, state, pod, nodes); !status.IsSuccess() {

@@ -135,7 +135,7 @@ func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 	cycle.Write(stateKey, found)
 	restricted := found.view.IsRestricted()
 	if restricted || len(found.view.Offers()) > 0 {
-		cachebypass.Require(cycle, Name)
+		cachebypass.Require(cycle)
 	}
 	if !restricted {
 		return nil, fwk.NewStatus(fwk.Skip)
@@ -326,17 +326,12 @@ var argsKind = pluginargs.Kind{Plugin: Name, APIVersion: "stowage.dev/v1alpha1",
 // DecodeArgs reads the plugin's arguments strictly. The result is defaulted and valid.
 func DecodeArgs(object runtime.Object) (*Args, error) {
 	args := &Args{RetentionSeconds: DefaultRetentionSeconds}
-	errs, err := argsKind.Decode(object, args, &args.TypeMeta)
-	if err != nil {
-		return nil, err
-	}
-	if retention := args.RetentionSeconds; math.IsNaN(retention) || retention < 0 || retention > maxRetentionSeconds {
-		errs = append(errs, field.Invalid(field.NewPath("retentionSeconds"), retention, "must lie between 0 and 30 days"))
-	}
-	if err := errs.ToAggregate(); err != nil {
-		return nil, argsKind.Wrap(err)
-	}
-	return args, nil
+	return args, argsKind.Decode(object, args, &args.TypeMeta, func() (errs field.ErrorList) {
+		if retention := args.RetentionSeconds; math.IsNaN(retention) || retention < 0 || retention > maxRetentionSeconds {
+			errs = append(errs, field.Invalid(field.NewPath("retentionSeconds"), retention, "must lie between 0 and 30 days"))
+		}
+		return errs
+	})
 }
 
 // Retention is how long a reservation that failed is kept.

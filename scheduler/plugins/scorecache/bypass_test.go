@@ -14,6 +14,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/cachebypass"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // handle is a framework's handle with what the rules ask for.
@@ -76,28 +77,28 @@ func TestPodsThatBypassTheCache(t *testing.T) {
 		want   string
 	}{
 		{"plain", func(*v1.Pod) {}, ""},
-		{"pod group", func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{} }, bypassGroup},
-		{"nominated", func(p *v1.Pod) { p.Status.NominatedNodeName = "n" }, bypassNominated},
-		{"affinity", affinity(v1.Affinity{PodAffinity: &v1.PodAffinity{}}), bypassPodAffinity},
-		{"anti-affinity", affinity(v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{}}), bypassPodAffinity},
+		{"pod group", func(p *v1.Pod) { p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{} }, "pod-group"},
+		{"nominated", func(p *v1.Pod) { p.Status.NominatedNodeName = "n" }, "nominated"},
+		{"affinity", affinity(v1.Affinity{PodAffinity: &v1.PodAffinity{}}), "pod-affinity"},
+		{"anti-affinity", affinity(v1.Affinity{PodAntiAffinity: &v1.PodAntiAffinity{}}), "pod-affinity"},
 		{"node affinity", onFields(v1.NodeSelectorTerm{MatchExpressions: []v1.NodeSelectorRequirement{name}}), ""},
-		{"node by name", onFields(v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{name}}), bypassNodeName},
-		{"node name", func(p *v1.Pod) { p.Spec.NodeName = "n" }, bypassNodeName},
-		{"hard spread", zone(v1.DoNotSchedule), bypassSpread},
+		{"node by name", onFields(v1.NodeSelectorTerm{MatchFields: []v1.NodeSelectorRequirement{name}}), "node-name"},
+		{"node name", func(p *v1.Pod) { p.Spec.NodeName = "n" }, "node-name"},
+		{"hard spread", zone(v1.DoNotSchedule), "topology-spread"},
 		{"soft spread", zone(v1.ScheduleAnyway), ""},
-		{"claim", volume(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{}}), bypassVolumes},
-		{"ephemeral claim", volume(v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}), bypassVolumes},
-		{"disk", volume(v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{}}), bypassVolumes},
-		{"image volume", volume(v1.VolumeSource{Image: &v1.ImageVolumeSource{}}), bypassVolumes},
+		{"claim", volume(v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{}}), "volumes"},
+		{"ephemeral claim", volume(v1.VolumeSource{Ephemeral: &v1.EphemeralVolumeSource{}}), "volumes"},
+		{"disk", volume(v1.VolumeSource{AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{}}), "volumes"},
+		{"image volume", volume(v1.VolumeSource{Image: &v1.ImageVolumeSource{}}), "volumes"},
 		{"config map", volume(v1.VolumeSource{ConfigMap: &v1.ConfigMapVolumeSource{}}), ""},
 		{"secret", volume(v1.VolumeSource{Secret: &v1.SecretVolumeSource{}}), ""},
 		{"projected token", volume(v1.VolumeSource{Projected: &v1.ProjectedVolumeSource{}}), ""},
 		{"empty dir", volume(v1.VolumeSource{EmptyDir: &v1.EmptyDirVolumeSource{}}), ""},
-		{"resource claim", func(p *v1.Pod) { p.Spec.ResourceClaims = []v1.PodResourceClaim{{}} }, bypassDevices},
-		{"device", func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = gpu }, bypassDevices},
+		{"resource claim", func(p *v1.Pod) { p.Spec.ResourceClaims = []v1.PodResourceClaim{{}} }, "devices"},
+		{"device", func(p *v1.Pod) { p.Spec.Containers[0].Resources.Requests = gpu }, "devices"},
 		{"device of an init container", func(p *v1.Pod) {
 			p.Spec.InitContainers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: gpu}}}
-		}, bypassDevices},
+		}, "devices"},
 	} {
 		pod := plain()
 		row.change(pod)
@@ -114,18 +115,18 @@ func TestOthersKeepPodsFromTheCache(t *testing.T) {
 	asked := func(by extender) *Plugin { return pluginWith(handle{extenders: []fwk.Extender{by}}) }
 	again, required := pluginWith(handle{}), framework.NewCycleState()
 	again.served.Add(plain().UID, nil)
-	cachebypass.Require(required, "Reservations")
+	cachebypass.Require(required)
 	for name, row := range map[string]struct {
 		plugin *Plugin
 		state  fwk.CycleState
 		want   string
 	}{
-		"an extender that filters":     {asked(extender{filters: true, interested: true}), nil, bypassExtender},
-		"an extender that prioritises": {asked(extender{prioritises: true, interested: true}), nil, bypassExtender},
+		"an extender that filters":     {asked(extender{filters: true, interested: true}), nil, "extender"},
+		"an extender that prioritises": {asked(extender{prioritises: true, interested: true}), nil, "extender"},
 		"an extender for others":       {asked(extender{filters: true}), nil, ""},
 		"one that binds or preempts":   {asked(extender{interested: true}), nil, ""},
-		"another plugin":               {pluginWith(handle{}), required, bypassPlugin},
-		"the pod comes again":          {again, nil, bypassRetry},
+		"another plugin":               {pluginWith(handle{}), required, "plugin"},
+		"the pod comes again":          {again, nil, "retry"},
 	} {
 		if row.state == nil {
 			row.state = framework.NewCycleState()
@@ -137,7 +138,7 @@ func TestOthersKeepPodsFromTheCache(t *testing.T) {
 }
 
 func pluginWith(h handle) *Plugin {
-	return &Plugin{handle: h, profile: func() profile { return profile{} }, served: lru.New(1)}
+	return &Plugin{handle: h, book: resources.NewBook(h), profile: func() profile { return profile{} }, served: lru.New(1)}
 }
 
 func unknown(text string) runtime.Object { return &runtime.Unknown{Raw: []byte(text)} }

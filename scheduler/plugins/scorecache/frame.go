@@ -1,8 +1,10 @@
 package scorecache
 
 import (
+	"cmp"
 	"maps"
 	"math"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -37,28 +39,24 @@ type referenceNode struct {
 // newFrame makes the frame of the feasible nodes' scores.
 func newFrame(nodes []fwk.NodeInfo, scores []fwk.NodePluginScores) frame {
 	var f frame
-	extreme := sets.New[int]()
+	extreme := sets.New[string]()
 	for column, plugin := range scores[0].Scores {
 		if absolute.Has(plugin.Name) {
 			f.low, f.high = append(f.low, math.MinInt64), append(f.high, math.MaxInt64)
 			continue
 		}
-		score := func(i int) int64 { return scores[i].Scores[column].Score }
-		lowest, highest := 0, 0
-		for i := range scores {
-			if score(i) < score(lowest) {
-				lowest = i
-			}
-			if score(i) > score(highest) {
-				highest = i
-			}
+		byScore := func(a, b fwk.NodePluginScores) int {
+			return cmp.Compare(a.Scores[column].Score, b.Scores[column].Score)
 		}
-		f.low, f.high = append(f.low, score(lowest)), append(f.high, score(highest))
+		lowest, highest := slices.MinFunc(scores, byScore), slices.MaxFunc(scores, byScore)
+		f.low, f.high = append(f.low, lowest.Scores[column].Score), append(f.high, highest.Scores[column].Score)
 		f.extremes |= 3 << (2 * column)
-		extreme.Insert(lowest, highest)
+		extreme.Insert(lowest.Name, highest.Name)
 	}
-	for i := range extreme {
-		f.references = append(f.references, referenceNode{copyOf(nodes[i]), scores[i].TotalScore})
+	for i, node := range nodes {
+		if extreme.Has(scores[i].Name) {
+			f.references = append(f.references, referenceNode{copyOf(node), scores[i].TotalScore})
+		}
 	}
 	return f
 }

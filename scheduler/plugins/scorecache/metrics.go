@@ -3,13 +3,10 @@ package scorecache
 import (
 	"sync"
 
-	"k8s.io/component-base/metrics"
+	basemetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
-)
 
-const (
-	metricsNamespace = "stowage"
-	metricsSubsystem = "score_cache"
+	"github.com/stowage/stowage/scheduler/internal/metrics"
 )
 
 // Reasons why a pod that could use the cache got a full scheduling cycle.
@@ -39,36 +36,22 @@ const (
 	causeFailed     = "failed"          // a plugin failed
 )
 
+const subsystem = metrics.Subsystem("score_cache")
+
 var (
-	hitsTotal       = counter("hits_total", "Pods that were given a node by a ranking made for an earlier pod.")
-	missesTotal     = counterVec("misses_total", "Pods that could use the cache but got a full scheduling cycle, by reason.", "reason")
-	bypassesTotal   = counterVec("bypasses_total", "Pods that bypass the cache, by reason.", "reason")
-	refreshesTotal  = counterVec("refreshes_total", "Rankings made, by cause. Each gave a node to the pod it was made for.", "cause")
-	retiredTotal    = counterVec("retired_total", "Rankings dropped, by cause.", "cause")
-	evictionsTotal  = counter("evictions_total", "Keys dropped because there were too many.")
-	refusedTotal    = counter("refused_total", "Pods whose cached node the framework refused. Their next cycle covers all nodes.")
-	mismatchesTotal = counter("feasible_set_mismatches_total",
+	hitsTotal       = subsystem.Counter("hits_total", "Pods that were given a node by a ranking made for an earlier pod.")
+	missesTotal     = subsystem.CounterVec("misses_total", "Pods that could use the cache but got a full scheduling cycle, by reason.", "reason")
+	bypassesTotal   = subsystem.CounterVec("bypasses_total", "Pods that bypass the cache, by reason.", "reason")
+	refreshesTotal  = subsystem.CounterVec("refreshes_total", "Rankings made, by cause. Each gave a node to the pod it was made for.", "cause")
+	retiredTotal    = subsystem.CounterVec("retired_total", "Rankings dropped, by cause.", "cause")
+	evictionsTotal  = subsystem.Counter("evictions_total", "Keys dropped because there were too many.")
+	refusedTotal    = subsystem.Counter("refused_total", "Pods whose cached node the framework refused. Their next cycle covers all nodes.")
+	mismatchesTotal = subsystem.Counter("feasible_set_mismatches_total",
 		"Refreshes that found other feasible nodes than the ranking had known, although nothing had happened to the nodes.")
-	entriesGauge = metrics.NewGauge(&metrics.GaugeOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "entries", Help: "Keys that are kept."})
-	pickSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "pick_seconds", Help: "How long it took to find a node in a ranking.",
-		Buckets: metrics.ExponentialBuckets(0.00001, 2, 14)})
+	entriesGauge = subsystem.Gauge("entries", "Keys that are kept.")
+	pickSeconds  = subsystem.Histogram("pick_seconds", "How long it took to find a node in a ranking.",
+		basemetrics.ExponentialBuckets(0.00001, 2, 14))
 )
-
-func counter(name, help string) *metrics.Counter {
-	return metrics.NewCounter(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: name, Help: help})
-}
-
-func counterVec(name, help, label string) *metrics.CounterVec {
-	return metrics.NewCounterVec(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: name, Help: help}, []string{label})
-}
 
 // registerMetrics may be called once for each profile.
 var registerMetrics = sync.OnceFunc(func() {

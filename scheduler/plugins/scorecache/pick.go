@@ -22,7 +22,6 @@ type cycle struct {
 	// which plugins do not apply to the pod, so those of an earlier pod of its key are used.
 	state cycleState
 	pod   *v1.Pod
-	nodes []fwk.NodeInfo
 }
 
 // cycleState is the state of a cycle with other plugins to skip.
@@ -48,16 +47,16 @@ func (s cycleState) Clone() fwk.CycleState {
 // pick is the paper's Algorithm 1. It returns the node of a pod, and whether a ranking had to be made for it; without a
 // node, the reason.
 func (p *Plugin) pick(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (node string, made bool, miss string) {
-	cluster, miss := p.clusterContext(pod)
-	if miss != "" {
-		return "", false, miss
+	key, err := p.keyOf(pod)
+	if err != nil {
+		return "", false, missFailed
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changes.update(nodes)
-	e := p.entry(podkey.Of(pod, cluster))
+	e := p.entry(key)
 	state.Write(stateKey, e)
-	c := &cycle{ctx, cycleState{CycleState: state, skipFilters: e.skip}, pod, nodes}
+	c := &cycle{ctx, cycleState{CycleState: state, skipFilters: e.skip}, pod}
 	if node, made, miss = p.serve(c, e); miss == "" {
 		e.budget.served++
 	}
@@ -76,17 +75,14 @@ func (p *Plugin) entry(key podkey.Key) *entry {
 	return made
 }
 
-// clusterContext looks up what else in the cluster the pod's key depends on.
-func (p *Plugin) clusterContext(pod *v1.Pod) (cluster podkey.ClusterContext, miss string) {
+// keyOf is the pod's key in the present cluster.
+func (p *Plugin) keyOf(pod *v1.Pod) (podkey.Key, error) {
 	affine, err := p.handle.SnapshotSharedLister().NodeInfos().HavePodsWithAffinityList()
 	if err != nil {
-		return podkey.ClusterContext{}, missFailed
+		return podkey.Key{}, err
 	}
-	features, err := p.features.Of(pod)
-	if err != nil {
-		return podkey.ClusterContext{}, missFailed
-	}
-	return podkey.ClusterContext{Affinity: len(affine) > 0, Siblings: p.owners.Selector(pod), Features: features}, ""
+	features, err := p.features(pod)
+	return podkey.Of(pod, podkey.ClusterContext{Affinity: len(affine) > 0, Siblings: p.siblings(pod), Features: features}), err
 }
 
 // serve takes a node from the key's ranking, and makes a ranking if there is none that can be used.
@@ -110,7 +106,7 @@ func (p *Plugin) serve(c *cycle, e *entry) (node string, made bool, miss string)
 		}
 		p.retire(e, cause)
 	}
-	if !e.budget.affords(p.price(len(c.nodes))) {
+	if !e.budget.affords(p.price(len(p.changes.nodes))) {
 		return "", false, missBudget
 	}
 	if miss := p.remake(c, e, previous); miss != "" {
@@ -176,7 +172,7 @@ func (p *Plugin) price(nodes int) int { return priceOf(nodes, p.profile().percen
 // capture filters and scores all nodes with the profile's plugins, as the framework does with some of them. Without a
 // ranking it returns the reason.
 func (p *Plugin) capture(c *cycle) (*ranking, string) {
-	r := &ranking{epochs: p.changes.epochs, infos: c.nodes, nodes: make([]rankedNode, len(c.nodes)), groups: 1,
+	r := &ranking{epochs: p.changes.epochs, infos: p.changes.nodes, nodes: make([]rankedNode, len(p.changes.nodes)), groups: 1,
 		byName: p.profile().byName}
 	for at := range r.nodes {
 		r.nodes[at].generation = outdated
@@ -229,7 +225,7 @@ func (p *Plugin) filter(c *cycle, r *ranking) (feasible []int32, cause string) {
 	passed, nominated := make([]bool, len(changed)), make([]bool, len(changed))
 	var failed atomic.Bool
 	p.handle.Parallelizer().Until(c.ctx, len(changed), func(i int) {
-		info := c.nodes[changed[i]]
+		info := r.infos[changed[i]]
 		// Read first: if a nomination ends meanwhile, the node is filtered once more, and no node is forgotten.
 		nominated[i] = len(p.handle.NominatedPodsForNode(info.Node().Name)) > 0
 		status := p.handle.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, info)
@@ -247,7 +243,7 @@ func (p *Plugin) filter(c *cycle, r *ranking) (feasible []int32, cause string) {
 			r.popped++
 		}
 		for axis := range r.spread {
-			r.spread[axis].recount(c.pod, at, c.nodes[at])
+			r.spread[axis].recount(c.pod, at, r.infos[at])
 		}
 		if len(r.spread) > 0 && passed[i] != node.feasible {
 			cause = causeFeasible
@@ -302,7 +298,7 @@ func (p *Plugin) choose(c *cycle, r *ranking) (node, cause string) {
 		if cause != "" {
 			return "", cause
 		}
-		info := c.nodes[best]
+		info := r.infos[best]
 		if p.handle.RunFilterPluginsWithNominatedPods(c.ctx, c.state, c.pod, info).IsSuccess() {
 			return info.Node().Name, ""
 		}

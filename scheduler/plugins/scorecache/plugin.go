@@ -67,6 +67,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -76,6 +77,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/pluginargs"
 	"github.com/stowage/stowage/scheduler/plugins/scorecache/podkey"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // servedLimit is more than the pods that are between their cycle and their binding, and those that wait after one.
@@ -83,10 +85,12 @@ const servedLimit = 10_000
 
 // Plugin is the ScoreCache plugin of one profile.
 type Plugin struct {
-	args     *Args
-	handle   fwk.Handle
-	owners   *podkey.Owners
-	features podkey.Features
+	args   *Args
+	handle fwk.Handle
+	book   *resources.Book
+	// siblings and features are what a pod's key depends on beside the pod.
+	siblings func(*v1.Pod) labels.Selector
+	features func(*v1.Pod) (string, error)
 	// served are the pods that were recently given a cached node. One that comes again was not bound to it.
 	served *lru.Cache
 	// profile is read once, when the profile is complete: plugins are made before that.
@@ -180,13 +184,14 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	if err != nil {
 		return nil, err
 	}
-	features, err := podkey.NewFeatures()
+	features, err := podkey.FeaturesOf()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Name, err)
 	}
 	registerMetrics()
 	return &Plugin{
-		args: args, handle: handle, owners: podkey.NewOwners(handle.SharedInformerFactory()), features: features,
+		args: args, handle: handle, book: resources.NewBook(handle),
+		siblings: podkey.SiblingsOf(handle.SharedInformerFactory()), features: features,
 		served:  lru.New(servedLimit),
 		entries: lru.NewWithEvictionFunc(args.MaxEntries, func(lru.Key, any) { evictionsTotal.Inc() }),
 		profile: sync.OnceValue(func() profile {
@@ -226,14 +231,7 @@ var argsKind = pluginargs.Kind{Plugin: Name, APIVersion: "stowage.dev/v1alpha1",
 // DecodeArgs reads the plugin's arguments strictly. The result is defaulted and valid.
 func DecodeArgs(object runtime.Object) (*Args, error) {
 	args := &Args{RefreshThreshold: DefaultRefreshThreshold, MaxEntries: DefaultMaxEntries}
-	errs, err := argsKind.Decode(object, args, &args.TypeMeta)
-	if err != nil {
-		return nil, err
-	}
-	if err := append(errs, args.validate()...).ToAggregate(); err != nil {
-		return nil, argsKind.Wrap(err)
-	}
-	return args, nil
+	return args, argsKind.Decode(object, args, &args.TypeMeta, args.validate)
 }
 
 func (a *Args) validate() field.ErrorList {

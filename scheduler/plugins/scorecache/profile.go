@@ -1,13 +1,16 @@
 package scorecache
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 )
@@ -23,12 +26,6 @@ var known = sets.New(
 	lexicographicorder.Name, "PriorityOptimizer", "Reservations", Name,
 )
 
-// configured is what a framework exposes of its profile, beyond a plugin's handle.
-type configured interface {
-	ListPlugins() *config.Plugins
-	PercentageOfNodesToScore() *int32
-}
-
 // profile is what matters of the profile that the cache runs in.
 type profile struct {
 	// unavailable says why it cannot; empty if it can.
@@ -42,7 +39,7 @@ type profile struct {
 }
 
 func profileOf(handle fwk.Handle, trusted []string) profile {
-	of, ok := handle.(configured)
+	of, ok := handle.(framework.Framework)
 	if !ok {
 		return profile{unavailable: "the framework does not tell which plugins the profile has"}
 	}
@@ -96,13 +93,8 @@ func priceOf(nodes int, percentage *int32) int {
 	if nodes < fewNodes {
 		return 1
 	}
-	percent := int32(0)
-	if percentage != nil {
-		percent = *percentage
-	}
-	if percent == 0 {
-		percent = max(defaultPercentage-int32(nodes/nodesPerPercent), leastPercentage)
-	}
+	adaptive := max(defaultPercentage-int32(nodes/nodesPerPercent), leastPercentage)
+	percent := cmp.Or(ptr.Deref(percentage, 0), adaptive)
 	looked := max(nodes*int(percent)/100, fewNodes)
 	return (nodes + looked - 1) / looked
 }

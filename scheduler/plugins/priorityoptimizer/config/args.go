@@ -160,18 +160,13 @@ var argsKind = pluginargs.Kind{Plugin: gate.Name, APIVersion: APIVersion, Kind: 
 // and valid.
 func Decode(object runtime.Object) (*PriorityOptimizerArgs, error) {
 	args := Default()
-	errs, err := argsKind.Decode(object, args, &args.TypeMeta)
-	if err != nil {
-		return nil, err
-	}
-	// An empty word is one that was left out.
-	usual := Default()
-	args.Socket, args.Trigger = cmp.Or(args.Socket, usual.Socket), cmp.Or(args.Trigger, usual.Trigger)
-	args.Strategy, args.Policy = cmp.Or(args.Strategy, usual.Strategy), cmp.Or(args.Policy, usual.Policy)
-	if err := append(errs, validate(args)...).ToAggregate(); err != nil {
-		return nil, argsKind.Wrap(err)
-	}
-	return args, nil
+	return args, argsKind.Decode(object, args, &args.TypeMeta, func() field.ErrorList {
+		// An empty word is one that was left out.
+		usual := Default()
+		args.Socket, args.Trigger = cmp.Or(args.Socket, usual.Socket), cmp.Or(args.Trigger, usual.Trigger)
+		args.Strategy, args.Policy = cmp.Or(args.Strategy, usual.Strategy), cmp.Or(args.Policy, usual.Policy)
+		return validate(args)
+	})
 }
 
 // Limits bound the disruptions of one plan, and their rate. 0 is no limit.

@@ -89,7 +89,7 @@ func (g *Gate) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _
 	}
 	seen.execution = execution
 	if !snapshot.IsInGroup(pod) {
-		cachebypass.Require(state, Name)
+		cachebypass.Require(state)
 	}
 	if seen.planned {
 		return &fwk.PreFilterResult{NodeNames: sets.New(nodes...)}, nil

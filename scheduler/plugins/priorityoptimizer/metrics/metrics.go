@@ -4,64 +4,42 @@ package metrics
 import (
 	"sync"
 
-	"k8s.io/component-base/metrics"
+	basemetrics "k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/stowage/stowage/scheduler/internal/metrics"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
 )
 
-const (
-	metricsNamespace = "stowage"
-	metricsSubsystem = "priority_optimizer"
-)
+const subsystem = metrics.Subsystem("priority_optimizer")
 
 // holdBuckets are close to each other around the default bound of two seconds, which the timer that ends a hold may
 // exceed by a little, and go beyond the longest that a profile may ask for.
 var holdBuckets = []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.1, 2.5, 5, 10, 20, config.MaxHold, 1.5 * config.MaxHold}
 
 var (
-	SolvesTotal = counterVec("solves_total",
+	SolvesTotal = subsystem.CounterVec("solves_total",
 		"Solves by end reason: that of the optimiser, or UNREACHABLE, LATE, BROKEN, or KNOWN_STATE for one that was skipped.",
 		"end_reason")
-	RefusedPlansTotal = counterVec("refused_plans_total",
+	RefusedPlansTotal = subsystem.CounterVec("refused_plans_total",
 		"Plans of the optimiser that were refused, by reason.", "reason")
-	ObjectionsTotal = counterVec("objections_total",
+	ObjectionsTotal = subsystem.CounterVec("objections_total",
 		"Pods for which a plan was rejected although it keeps the contract, by reason.", "reason")
-	PlansTotal            = counterVec("plans_total", "PackingPlans by final phase.", "phase")
-	MovesTotal            = counter("moves_total", "Pods evicted to be bound elsewhere.")
-	EvictionsTotal        = counter("evictions_total", "Pods evicted and left unplaced.")
-	EmptiedNodesTotal     = counter("emptied_nodes_total", "Nodes that plans have emptied.")
-	RefusedEvictionsTotal = counterVec("refused_evictions_total",
+	PlansTotal            = subsystem.CounterVec("plans_total", "PackingPlans by final phase.", "phase")
+	MovesTotal            = subsystem.Counter("moves_total", "Pods evicted to be bound elsewhere.")
+	EvictionsTotal        = subsystem.Counter("evictions_total", "Pods evicted and left unplaced.")
+	EmptiedNodesTotal     = subsystem.Counter("emptied_nodes_total", "Nodes that plans have emptied.")
+	RefusedEvictionsTotal = subsystem.CounterVec("refused_evictions_total",
 		"Evictions of a plan that were refused, by reason: DisruptionBudget and Later are tried again, Forbidden aborts the plan.",
 		"reason")
-	OpenPlanStart = metrics.NewGauge(&metrics.GaugeOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "open_plan_start_time_seconds",
-		Help: "Unix time at which the plan began that is carried out or whose end is not recorded yet; 0 if there is none."})
-	HeldPods = metrics.NewGauge(&metrics.GaugeOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "held_pods", Help: "Pods that wait for a solve to end, or for their batch."})
-	HoldSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "hold_seconds", Help: "How long pods were held back by solves.",
-		Buckets: holdBuckets})
-	HeldSeconds  = counter("held_seconds_total", "Seconds during which new pods were held back: at most maxHoldShare of any minute.")
-	SolveSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: "solve_seconds", Help: "How long the optimiser took to answer.",
-		Buckets: metrics.ExponentialBuckets(0.01, 2, 14)})
+	OpenPlanStart = subsystem.Gauge("open_plan_start_time_seconds",
+		"Unix time at which the plan began that is carried out or whose end is not recorded yet; 0 if there is none.")
+	HeldPods     = subsystem.Gauge("held_pods", "Pods that wait for a solve to end, or for their batch.")
+	HoldSeconds  = subsystem.Histogram("hold_seconds", "How long pods were held back by solves.", holdBuckets)
+	HeldSeconds  = subsystem.Counter("held_seconds_total", "Seconds during which new pods were held back: at most maxHoldShare of any minute.")
+	SolveSeconds = subsystem.Histogram("solve_seconds", "How long the optimiser took to answer.",
+		basemetrics.ExponentialBuckets(0.01, 2, 14))
 )
-
-func counter(name, help string) *metrics.Counter {
-	return metrics.NewCounter(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA, Name: name, Help: help})
-}
-
-func counterVec(name, help, label string) *metrics.CounterVec {
-	return metrics.NewCounterVec(&metrics.CounterOpts{
-		Namespace: metricsNamespace, Subsystem: metricsSubsystem, StabilityLevel: metrics.ALPHA,
-		Name: name, Help: help}, []string{label})
-}
 
 // Register may be called once for each profile.
 var Register = sync.OnceFunc(func() {

@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -16,6 +16,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -42,25 +43,19 @@ type content struct {
 	runtimeClass *string
 	// filtered are the requests as filters count them, scored as scoring does. Pod-level requests and the overhead are
 	// beside those of the containers, since a feature gate decides which count.
-	filtered, scored, podLevel, overhead resources.Vector
-	isPodLevel                           bool
-	nodeSelector                         map[string]string
-	required                             *v1.NodeSelector // none matches every node, an empty one none
-	preferred                            []v1.PreferredSchedulingTerm
-	tolerations                          sets.Set[v1.Toleration]
-	ports                                sets.Set[v1.ContainerPort]
-	images                               []string // of each container: two of one image count twice
-	spread                               []constraint
+	filtered, scored, overhead resources.Vector
+	podLevel                   *resources.Vector
+	nodeSelector               map[string]string
+	required                   *v1.NodeSelector // none matches every node, an empty one none
+	preferred                  []v1.PreferredSchedulingTerm
+	tolerations                sets.Set[v1.Toleration]
+	ports                      sets.Set[v1.ContainerPort]
+	images                     []string // of each container: two of one image count twice
+	spread                     []v1.TopologySpreadConstraint
 
 	features, siblings, namespace string
 	affinity                      bool
-	labels                        map[string]string
-}
-
-// constraint is a topology spread constraint with the pod's own values of its matchLabelKeys.
-type constraint struct {
-	v1.TopologySpreadConstraint
-	values map[string]string
+	labels                        map[string]string // those that a selector or a constraint's matchLabelKeys may read
 }
 
 // Of is the pod's key.
@@ -68,12 +63,12 @@ func Of(pod *v1.Pod, cluster ClusterContext) Key {
 	c := content{
 		scheduler: pod.Spec.SchedulerName, priority: corev1helpers.PodPriority(pod), runtimeClass: pod.Spec.RuntimeClassName,
 		filtered: requests(pod, nil), scored: requests(pod, assumed), overhead: resources.OfList(pod.Spec.Overhead),
-		isPodLevel: pod.Spec.Resources != nil, nodeSelector: pod.Spec.NodeSelector,
-		tolerations: sets.New[v1.Toleration](), ports: sets.New[v1.ContainerPort](),
-		features: cluster.Features, affinity: cluster.Affinity,
+		nodeSelector: pod.Spec.NodeSelector, tolerations: sets.New[v1.Toleration](), ports: sets.New[v1.ContainerPort](),
+		spread: pod.Spec.TopologySpreadConstraints, features: cluster.Features, affinity: cluster.Affinity,
+		labels: map[string]string{},
 	}
-	if c.isPodLevel {
-		c.podLevel = resources.OfList(pod.Spec.Resources.Requests)
+	if pod.Spec.Resources != nil {
+		c.podLevel = ptr.To(resources.OfList(pod.Spec.Resources.Requests))
 	}
 	if pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil {
 		c.required = pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
@@ -94,14 +89,12 @@ func Of(pod *v1.Pod, cluster ClusterContext) Key {
 			c.images = append(c.images, containers[i].Image)
 		}
 	}
-	for _, one := range pod.Spec.TopologySpreadConstraints {
-		values := map[string]string{}
-		for _, key := range one.MatchLabelKeys {
+	for _, constraint := range c.spread {
+		for _, key := range constraint.MatchLabelKeys {
 			if value, labelled := pod.Labels[key]; labelled {
-				values[key] = value
+				c.labels[key] = value
 			}
 		}
-		c.spread = append(c.spread, constraint{one, values})
 	}
 	if len(c.spread) == 0 && !cluster.Siblings.Empty() {
 		c.siblings = cluster.Siblings.String()
@@ -123,21 +116,15 @@ var assumed = v1.ResourceList{
 
 // requests are the pod's effective requests: containers, init containers, sidecars and overhead.
 func requests(pod *v1.Pod, missing v1.ResourceList) resources.Vector {
-	list := resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{
-		SkipPodLevelResources: true, NonMissingContainerRequests: missing})
-	maps.DeleteFunc(list, func(_ v1.ResourceName, amount resource.Quantity) bool { return amount.IsZero() })
-	return resources.OfList(list)
+	return resources.OfList(resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{
+		SkipPodLevelResources: true, NonMissingContainerRequests: missing})).AtLeastNothing()
 }
 
 // appendCanonical appends a value as text. Each string is preceded by its length, so that texts which run together do not
 // look like others, and the elements of a slice are sorted.
 func appendCanonical(text []byte, value reflect.Value) []byte {
+	var elements []string
 	switch value.Kind() {
-	case reflect.Pointer:
-		if value.IsNil() {
-			return append(text, 0)
-		}
-		return appendCanonical(append(text, 1), value.Elem())
 	case reflect.Struct:
 		for i := range value.NumField() {
 			text = appendCanonical(text, value.Field(i))
@@ -148,32 +135,27 @@ func appendCanonical(text []byte, value reflect.Value) []byte {
 			text = appendCanonical(text, value.Index(i))
 		}
 		return text
-	case reflect.Slice:
-		elements := make([]string, value.Len())
-		for i := range elements {
-			elements[i] = string(appendCanonical(nil, value.Index(i)))
-		}
-		return appendSorted(text, elements)
-	case reflect.Map:
-		pairs := make([]string, 0, value.Len())
-		for key, element := range value.Seq2() {
-			pairs = append(pairs, string(appendCanonical(appendCanonical(nil, key), element)))
-		}
-		return appendSorted(text, pairs)
 	case reflect.String:
 		return append(binary.AppendVarint(text, int64(value.Len())), value.String()...)
 	case reflect.Bool:
-		if value.Bool() {
-			return append(text, 1)
-		}
-		return append(text, 0)
+		return strconv.AppendBool(text, value.Bool())
 	case reflect.Int32, reflect.Int64:
 		return binary.AppendVarint(text, value.Int())
+	case reflect.Pointer: // like a list of at most one
+		if !value.IsNil() {
+			elements = append(elements, string(appendCanonical(nil, value.Elem())))
+		}
+	case reflect.Slice:
+		for i := range value.Len() {
+			elements = append(elements, string(appendCanonical(nil, value.Index(i))))
+		}
+	case reflect.Map:
+		for key, element := range value.Seq2() {
+			elements = append(elements, string(appendCanonical(appendCanonical(nil, key), element)))
+		}
+	default:
+		panic(fmt.Sprintf("a pod's key cannot contain a %s", value.Type()))
 	}
-	panic(fmt.Sprintf("a pod's key cannot contain a %s", value.Type()))
-}
-
-func appendSorted(text []byte, elements []string) []byte {
 	slices.Sort(elements)
 	text = binary.AppendVarint(text, int64(len(elements)))
 	for _, element := range elements {
