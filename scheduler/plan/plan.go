@@ -139,21 +139,6 @@ func Check(steps []*packingplan.Step, on *snapshot.Snapshot, policy Policy) (*Pl
 	return made, nil
 }
 
-// rules are those that a plan must keep, in the order in which they are looked at.
-func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
-	rules := []func(*Plan, *snapshot.Snapshot) error{checkUnits, checkCapacity, checkBudgets}
-	switch policy {
-	case Unsteered:
-		return []func(*Plan, *snapshot.Snapshot) error{checkBudgets, checkNoneDisplaced}
-	case Consolidate:
-		return append(rules, checkNoneDisplaced)
-	case Paper:
-		return append(rules, checkImprovement)
-	default:
-		return append(rules, checkImprovement, checkStrict)
-	}
-}
-
 // CheckNodesUnchanged refuses a plan that sends pods to a node that has changed, or been added or removed, since the
 // snapshot that the plan was made for.
 func CheckNodesUnchanged(plan *Plan, before, now *snapshot.Snapshot) error {

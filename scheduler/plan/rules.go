@@ -10,6 +10,21 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
+// rules are those that a plan must keep, in the order in which they are looked at.
+func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
+	rules := []func(*Plan, *snapshot.Snapshot) error{checkUnits, checkCapacity, checkBudgets}
+	switch policy {
+	case Unsteered:
+		return []func(*Plan, *snapshot.Snapshot) error{checkBudgets, checkNoneDisplaced}
+	case Consolidate:
+		return append(rules, checkNoneDisplaced)
+	case Paper:
+		return append(rules, checkImprovement)
+	default:
+		return append(rules, checkImprovement, checkStrict)
+	}
+}
+
 // checkCapacity: the pods that arrive on a node fit into the room that is free there once the plan is done. Pods may
 // leave a node that is over-committed from the start.
 func checkCapacity(plan *Plan, on *snapshot.Snapshot) error {

@@ -38,12 +38,12 @@ type trial struct {
 	status *fwk.Status
 }
 
-func newClusterCopy(of framework.Framework, before fwk.SharedLister) (*clusterCopy, error) {
-	nodes, err := before.NodeInfos().List()
+func (f *Framework) newClusterCopy() (*clusterCopy, error) {
+	nodes, err := f.snapshot.NodeInfos().List()
 	if err != nil {
 		return nil, err
 	}
-	c := &clusterCopy{SharedLister: before, framework: of, nodes: append([]fwk.NodeInfo(nil), nodes...),
+	c := &clusterCopy{SharedLister: f.snapshot, framework: f.framework, nodes: append([]fwk.NodeInfo(nil), nodes...),
 		index: make(map[string]int, len(nodes)), copied: sets.New[string](), changes: map[string]int{}, trials: map[string]*trial{}}
 	for i, node := range nodes {
 		c.index[node.Node().Name] = i

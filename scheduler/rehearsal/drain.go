@@ -41,7 +41,7 @@ func (f *Framework) Empty(ctx context.Context, nodes []Emptied, closed []string,
 		return Drained{}, fmt.Errorf("rehearsing the drain: %w", err)
 	}
 	defer func() { f.lister.SharedLister = f.snapshot }()
-	cluster, err := newClusterCopy(f.framework, f.snapshot)
+	cluster, err := f.newClusterCopy()
 	if err != nil {
 		return Drained{}, err
 	}

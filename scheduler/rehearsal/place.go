@@ -22,7 +22,7 @@ func (f *Framework) Place(ctx context.Context, pod *v1.Pod, wanted string) (stri
 	if err := f.update(ctx); err != nil {
 		return "", fmt.Errorf("placing %s: %w", pod.Name, err)
 	}
-	cluster, err := newClusterCopy(f.framework, f.snapshot)
+	cluster, err := f.newClusterCopy()
 	if err != nil {
 		return "", err
 	}

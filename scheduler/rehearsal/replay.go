@@ -123,7 +123,7 @@ type replay struct {
 
 // newReplay makes a copy of the cluster and shows it to the plugins.
 func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
-	cluster, err := newClusterCopy(f.framework, f.snapshot)
+	cluster, err := f.newClusterCopy()
 	if err != nil {
 		return nil, err
 	}
