@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -116,8 +117,10 @@ var assumed = v1.ResourceList{
 
 // requests are the pod's effective requests: containers, init containers, sidecars and overhead.
 func requests(pod *v1.Pod, missing v1.ResourceList) resources.Vector {
-	return resources.OfList(resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{
-		SkipPodLevelResources: true, NonMissingContainerRequests: missing})).AtLeastNothing()
+	list := resources.RequestsOf(pod, resourcehelper.PodResourcesOptions{
+		SkipPodLevelResources: true, NonMissingContainerRequests: missing})
+	maps.DeleteFunc(list, func(_ v1.ResourceName, amount resource.Quantity) bool { return amount.IsZero() })
+	return resources.OfList(list)
 }
 
 // appendCanonical appends a value as text. Each string is preceded by its length, so that texts which run together do not
@@ -141,17 +144,20 @@ func appendCanonical(text []byte, value reflect.Value) []byte {
 		return strconv.AppendBool(text, value.Bool())
 	case reflect.Int32, reflect.Int64:
 		return binary.AppendVarint(text, value.Int())
-	case reflect.Pointer: // like a list of at most one
-		if !value.IsNil() {
-			elements = append(elements, string(appendCanonical(nil, value.Elem())))
+	case reflect.Pointer:
+		if value.IsNil() {
+			return append(text, 0)
 		}
+		return appendCanonical(append(text, 1), value.Elem())
 	case reflect.Slice:
-		for i := range value.Len() {
-			elements = append(elements, string(appendCanonical(nil, value.Index(i))))
+		elements = make([]string, value.Len())
+		for i := range elements {
+			elements[i] = string(appendCanonical(nil, value.Index(i)))
 		}
 	case reflect.Map:
-		for key, element := range value.Seq2() {
-			elements = append(elements, string(appendCanonical(appendCanonical(nil, key), element)))
+		elements = make([]string, 0, value.Len())
+		for pair := value.MapRange(); pair.Next(); {
+			elements = append(elements, string(appendCanonical(appendCanonical(nil, pair.Key()), pair.Value())))
 		}
 	default:
 		panic(fmt.Sprintf("a pod's key cannot contain a %s", value.Type()))
