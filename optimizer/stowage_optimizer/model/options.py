@@ -53,11 +53,6 @@ class Limits:
     max_disruptions_per_owner: Count = None
     min_gain_per_move: Annotated[float, in_range(0, float_info.max, "0 or more")] = 0.0
 
-    @property
-    def none(self) -> bool:
-        """Whether a plan may do anything."""
-        return self == Limits()
-
 
 @dataclass(frozen=True, slots=True)
 class SolveOptions:

@@ -23,10 +23,6 @@ from stowage_optimizer.stages.tied.place_beside import PlaceBeside
 from stowage_optimizer.strategies.strategy import Strategy
 from stowage_optimizer.ties.registry import tied, within_limits
 
-STAGES: tuple[type[Stage], ...] = (Search, KeepTies, PlaceBeside, DisruptCheapest, DrawCurve, Prefer)
-"""All there are, in the order in which they follow each other, for the page on them. A
-request needs some of them: mostly `Search`, `DisruptCheapest` and `DrawCurve`."""
-
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit.
 Where there are more, or repairing a plan takes too long, they are only placed."""

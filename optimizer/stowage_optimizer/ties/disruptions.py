@@ -87,7 +87,7 @@ def budget_tie(packing: Packing) -> Tie | None:
 
 def limit_tie(packing: Packing, limits: Limits) -> Tie | None:
     """Return the limits that may be in the way of a plan; or nothing."""
-    found = () if limits.none else tuple(_allowances(packing, limits))
+    found = tuple(_allowances(packing, limits))
     gain = limits.min_gain_per_move
     return DisruptionLimit(found, gain, requested=True) if found or gain else None
 
