@@ -102,10 +102,10 @@ func (s *Store[Spec, Status]) MergeSpec(ctx context.Context, name string, fields
 	return nil
 }
 
-// Delete removes the object of that name; one that is gone already is fine.
-func (s *Store[Spec, Status]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	err := s.api.Delete(ctx, name, options)
-	if apierrors.IsNotFound(err) {
+// Delete removes the object. It is no error if it is gone already, or if another one has its name by now.
+func (s *Store[Spec, Status]) Delete(ctx context.Context, object *Object[Spec, Status]) error {
+	err := s.api.Delete(ctx, object.Name(), *metav1.NewPreconditionDeleteOptions(string(object.UID())))
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err

@@ -15,28 +15,24 @@ package draining
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Pod is a pod that is to leave its node.
-type Pod struct {
-	UID types.UID
-	// Workload is its controller.
-	Workload types.UID
-	// Grace is how long it may take to terminate.
-	Grace time.Duration
-}
-
-// Node is a node of the plan with the pods that are to leave it, in that order. Its state and its message are kept here.
+// Node is a node of the plan with the moves of the pods that are to leave it, in that order. Its state and its message are
+// kept here.
 type Node struct {
 	*packingplan.NodeToEmpty
-	Pods []Pod
+	Moves []*packingplan.Step
 }
 
 // Limits bound what happens at a time, and for how long nothing may.
@@ -48,27 +44,17 @@ type Limits struct {
 	Step, Ready time.Duration
 }
 
-// Sibling is a pod of a workload that is not terminating.
-type Sibling struct {
-	UID types.UID
-	// Name is for messages.
-	Name string
-	// Node is empty while the pod waits for one.
-	Node  string
-	Ready bool
-}
-
-// Workload is what is seen of a controller and its pods.
+// Workload is what is seen of a controller, and of its pods that are not terminating.
 type Workload struct {
 	Wanted int
-	Pods   []Sibling
+	Pods   []*v1.Pod
 }
 
 // Seen is what is seen of the cluster.
 type Seen struct {
 	Workloads map[types.UID]Workload
 	// Here are the pods of the plan that are still on their nodes, also those that are terminating.
-	Here sets.Set[types.UID]
+	Here map[types.UID]*v1.Pod
 	// Strangers is a pod on each node that is not of the plan and would not go with the node.
 	Strangers map[string]string
 }
@@ -100,11 +86,7 @@ func (d *Run) Done() bool {
 
 // Next takes in what is seen, changes the states of nodes, and says which pods are to be evicted now.
 func (d *Run) Next(seen Seen, now time.Time) []types.UID {
-	for uid := range d.evicted {
-		if !seen.Here.Has(uid) {
-			d.evicted.Delete(uid)
-		}
-	}
+	maps.DeleteFunc(d.evicted, func(uid types.UID, _ sets.Empty) bool { return seen.Here[uid] == nil })
 	d.noteProgress(seen, now)
 	for _, node := range d.nodes {
 		if stranger := seen.Strangers[node.Name]; stranger != "" && node.State.Open() {
@@ -137,7 +119,7 @@ func (d *Run) Next(seen Seen, now time.Time) []types.UID {
 		return nil
 	}
 	if reason := d.stalled(node, seen, now); reason != "" {
-		if !slices.ContainsFunc(node.Pods, func(pod Pod) bool { return seen.Here.Has(pod.UID) }) {
+		if !slices.ContainsFunc(node.Moves, func(move *packingplan.Step) bool { return seen.Here[uidOf(move)] != nil }) {
 			// It is empty, but its pods do not serve elsewhere: more of that must not happen.
 			node.State, node.Message = packingplan.NodeEmptied, packingplan.Shortened(reason)
 			d.GiveUpAll(reason, now)
@@ -176,7 +158,7 @@ func (d *Run) waiting(seen Seen, now time.Time) (late string) {
 	still := map[types.UID]time.Time{}
 	for _, workload := range seen.Workloads {
 		for _, pod := range workload.Pods {
-			if pod.Node != "" {
+			if pod.Spec.NodeName != "" {
 				continue
 			}
 			since, known := d.waitingSince[pod.UID]
@@ -184,7 +166,7 @@ func (d *Run) waiting(seen Seen, now time.Time) (late string) {
 				since = now
 			}
 			if now.Sub(since) >= d.limits.Step {
-				late = fmt.Sprintf("pod %s waited for a node for %s", pod.Name, d.limits.Step)
+				late = fmt.Sprintf("pod %s waited for a node for %s", klog.KObj(pod), d.limits.Step)
 				since = now
 			}
 			still[pod.UID] = since
@@ -198,7 +180,7 @@ func (d *Run) waiting(seen Seen, now time.Time) (late string) {
 func (d *Run) Missing(workload Workload) int {
 	ready := 0
 	for _, pod := range workload.Pods {
-		if pod.Ready && !d.evicted.Has(pod.UID) {
+		if snapshot.IsReady(pod) && !d.evicted.Has(pod.UID) {
 			ready++
 		}
 	}
@@ -207,35 +189,33 @@ func (d *Run) Missing(workload Workload) int {
 
 // isEmptied says that the node's pods have left and were replaced.
 func (d *Run) isEmptied(node *Node, seen Seen) bool {
-	return !slices.ContainsFunc(node.Pods, func(pod Pod) bool {
-		workload, known := seen.Workloads[pod.Workload]
-		return seen.Here.Has(pod.UID) || known && d.Missing(workload) > 0
+	return !slices.ContainsFunc(node.Moves, func(move *packingplan.Step) bool {
+		workload, known := seen.Workloads[types.UID(move.OwnerUID)]
+		return seen.Here[uidOf(move)] != nil || known && d.Missing(workload) > 0
 	})
 }
 
 // wave are the pods of the node that may be evicted now.
 func (d *Run) wave(node *Node, seen Seen) (uids []types.UID) {
 	going := map[types.UID]int{}
-	for _, pod := range node.Pods {
-		if !seen.Here.Has(pod.UID) || d.evicted.Has(pod.UID) {
-			continue
+	for _, move := range node.Moves {
+		uid, workload := uidOf(move), types.UID(move.OwnerUID)
+		mayLeave := d.limits.AtOnce == 0 || d.Missing(seen.Workloads[workload])+going[workload] < d.limits.AtOnce
+		if mayLeave && seen.Here[uid] != nil && !d.evicted.Has(uid) {
+			going[workload]++
+			uids = append(uids, uid)
 		}
-		if d.limits.AtOnce > 0 && d.Missing(seen.Workloads[pod.Workload])+going[pod.Workload] >= d.limits.AtOnce {
-			continue
-		}
-		going[pod.Workload]++
-		uids = append(uids, pod.UID)
 	}
 	return uids
 }
 
 // noteProgress notes when anything last changed that the drain waits for.
 func (d *Run) noteProgress(seen Seen, now time.Time) {
-	here, missing, unplaced := seen.Here.Len(), 0, 0
+	here, missing, unplaced := len(seen.Here), 0, 0
 	for _, workload := range seen.Workloads {
 		missing += d.Missing(workload)
 		for _, pod := range workload.Pods {
-			if pod.Node == "" {
+			if pod.Spec.NodeName == "" {
 				unplaced++
 			}
 		}
@@ -249,11 +229,11 @@ func (d *Run) noteProgress(seen Seen, now time.Time) {
 func (d *Run) stalled(node *Node, seen Seen, now time.Time) string {
 	idle, timeout := now.Sub(d.changed), d.limits.Step
 	short := ""
-	for _, pod := range node.Pods {
-		if d.evicted.Has(pod.UID) {
-			timeout = max(timeout, d.limits.Step+pod.Grace)
+	for _, move := range node.Moves {
+		if uid := uidOf(move); d.evicted.Has(uid) {
+			timeout = max(timeout, d.limits.Step+snapshot.GraceOf(seen.Here[uid]))
 		}
-		if workload := seen.Workloads[pod.Workload]; d.Missing(workload) > 0 {
+		if workload := seen.Workloads[types.UID(move.OwnerUID)]; d.Missing(workload) > 0 {
 			timeout = max(timeout, d.limits.Ready)
 			short = unready(workload)
 		}
@@ -272,8 +252,8 @@ func (d *Run) stalled(node *Node, seen Seen, now time.Time) string {
 // unready says what a workload waits for.
 func unready(workload Workload) string {
 	for _, pod := range workload.Pods {
-		if !pod.Ready {
-			return fmt.Sprintf("pod %s is not ready", pod.Name)
+		if !snapshot.IsReady(pod) {
+			return fmt.Sprintf("pod %s is not ready", klog.KObj(pod))
 		}
 	}
 	return "a controller creates no replacement"
@@ -288,10 +268,12 @@ func (d *Run) Evicted(uid types.UID, now time.Time) {
 // PutOff notes why an eviction is to be tried again.
 func (d *Run) PutOff(why string) { d.refused = why }
 
+func uidOf(move *packingplan.Step) types.UID { return types.UID(move.PodUID) }
+
 // Forbidden gives up the node of a pod that may not leave it.
 func (d *Run) Forbidden(uid types.UID, why string, now time.Time) {
 	for _, node := range d.nodes {
-		if node.State.Open() && slices.ContainsFunc(node.Pods, func(pod Pod) bool { return pod.UID == uid }) {
+		if node.State.Open() && slices.ContainsFunc(node.Moves, func(move *packingplan.Step) bool { return uidOf(move) == uid }) {
 			d.giveUp(node, why, now)
 		}
 	}

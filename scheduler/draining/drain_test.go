@@ -6,10 +6,11 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/draining"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
 )
 
@@ -20,7 +21,7 @@ type world struct {
 	drain *draining.Run
 	nodes []draining.Node
 	now   time.Time
-	pods  map[types.UID]*draining.Sibling
+	pods  map[types.UID]*v1.Pod
 	of    map[types.UID]types.UID
 	want  map[types.UID]int
 	// goes is where the scheduler puts replacements; "" leaves them waiting. starts says whether they become ready.
@@ -33,9 +34,18 @@ type world struct {
 	names     int
 }
 
+// podOn is a pod on a node; "" leaves it waiting.
+func podOn(node string, uid types.UID, ready bool) *v1.Pod {
+	made := testobjects.Pod("", "", "").Name(string(uid)).UID(string(uid)).Node(node).Obj()
+	if ready {
+		made.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	}
+	return made
+}
+
 // start has workloads a and b with a pod on each of the nodes n1 and n2, which are to be emptied.
 func start(states ...packingplan.NodeState) *world {
-	w := &world{now: time.Unix(0, 0), pods: map[types.UID]*draining.Sibling{}, of: map[types.UID]types.UID{},
+	w := &world{now: time.Unix(0, 0), pods: map[types.UID]*v1.Pod{}, of: map[types.UID]types.UID{},
 		want: map[types.UID]int{}, goes: "n9", starts: true, strangers: map[string]string{}}
 	for i, name := range []string{"n1", "n2"} {
 		node := draining.Node{NodeToEmpty: &packingplan.NodeToEmpty{Name: name, State: packingplan.NodePlanned}}
@@ -44,10 +54,10 @@ func start(states ...packingplan.NodeState) *world {
 		}
 		for _, workload := range []types.UID{"a", "b"} {
 			uid := types.UID(string(workload) + "-" + name)
-			w.pods[uid] = &draining.Sibling{UID: uid, Name: string(uid), Node: name, Ready: true}
+			w.pods[uid] = podOn(name, uid, true)
 			w.of[uid] = workload
 			w.want[workload]++
-			node.Pods = append(node.Pods, draining.Pod{UID: uid, Workload: workload, Grace: 30 * time.Second})
+			node.Moves = append(node.Moves, &packingplan.Step{PodUID: string(uid), OwnerUID: string(workload)})
 		}
 		w.nodes = append(w.nodes, node)
 	}
@@ -56,19 +66,19 @@ func start(states ...packingplan.NodeState) *world {
 }
 
 func (w *world) seen() draining.Seen {
-	seen := draining.Seen{Workloads: map[types.UID]draining.Workload{}, Here: sets.New[types.UID](), Strangers: w.strangers}
+	seen := draining.Seen{Workloads: map[types.UID]draining.Workload{}, Here: map[types.UID]*v1.Pod{}, Strangers: w.strangers}
 	for workload, wanted := range w.want {
 		seen.Workloads[workload] = draining.Workload{Wanted: wanted}
 	}
 	for uid, pod := range w.pods {
 		if strings.Contains(string(uid), "-n") {
-			seen.Here.Insert(uid)
+			seen.Here[uid] = pod
 		}
 		if w.drain.Leaving(uid) {
 			continue // terminating
 		}
 		of := seen.Workloads[w.of[uid]]
-		of.Pods = append(of.Pods, *pod)
+		of.Pods = append(of.Pods, pod)
 		seen.Workloads[w.of[uid]] = of
 	}
 	return seen
@@ -82,7 +92,7 @@ func (w *world) step() (evicted []types.UID) {
 		w.evicted = append(w.evicted, uid)
 		w.names++
 		name := types.UID(fmt.Sprintf("%s+%d", w.of[uid], w.names))
-		w.pods[name] = &draining.Sibling{UID: name, Name: string(name), Node: w.goes, Ready: w.starts && w.goes != ""}
+		w.pods[name] = podOn(w.goes, name, w.starts && w.goes != "")
 		w.of[name] = w.of[uid]
 		if !w.slow {
 			delete(w.pods, uid)
@@ -119,8 +129,8 @@ func TestAWorkloadLosesNoFurtherPodBeforeItIsWhole(t *testing.T) {
 	if len(w.evicted) != 2 || w.states() != "Emptying Planned" {
 		t.Fatalf("evicted %v, states %s", w.evicted, w.states())
 	}
-	for _, pod := range w.pods {
-		pod.Ready = true
+	for uid, pod := range w.pods {
+		w.pods[uid] = podOn(pod.Spec.NodeName, uid, true)
 	}
 	w.starts = true
 	w.run()
@@ -159,9 +169,9 @@ func TestAReplacementWithoutAPlaceEndsTheEmptyingOfItsNode(t *testing.T) {
 	if w.states() != "GivenUp Planned" || len(w.evicted) != 2 {
 		t.Fatalf("states %s, evicted %v, while pods wait", w.states(), w.evicted)
 	}
-	for _, pod := range w.pods {
-		if pod.Node == "" {
-			pod.Node, pod.Ready = "n1", true
+	for uid, pod := range w.pods {
+		if pod.Spec.NodeName == "" {
+			w.pods[uid] = podOn("n1", uid, true)
 		}
 	}
 	w.goes = "n9"
@@ -218,15 +228,14 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 	for _, uid := range []types.UID{"a-n1", "b-n1", "a-n2"} {
 		delete(w.pods, uid)
 	}
-	w.pods["a+1"], w.pods["b+1"] = &draining.Sibling{UID: "a+1", Node: "n9", Ready: true}, &draining.Sibling{UID: "b+1", Node: "n9", Ready: true}
-	w.pods["a+2"] = &draining.Sibling{UID: "a+2", Node: "n9"}
+	w.pods["a+1"], w.pods["b+1"], w.pods["a+2"] = podOn("n9", "a+1", true), podOn("n9", "b+1", true), podOn("n9", "a+2", false)
 	w.of["a+1"], w.of["b+1"], w.of["a+2"] = "a", "b", "a"
 
 	w.step()
 	if len(w.evicted) != 1 || w.evicted[0] != "b-n2" || w.states() != "Emptied Emptying" {
 		t.Fatalf("evicted %v, states %s", w.evicted, w.states())
 	}
-	w.pods["a+2"].Ready = true
+	w.pods["a+2"] = podOn("n9", "a+2", true)
 	w.run()
 
 	if w.states() != "Emptied Emptied" || len(w.evicted) != 1 {

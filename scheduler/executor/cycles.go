@@ -6,16 +6,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // oneOfEachCycle chooses the moves that begin although there is no room for their replacements: one of each group of moves
 // that wait for each other. Groups share no node and no open place, so that none has to wait for another one.
 func (e *Execution) oneOfEachCycle(waiting []*step, free map[string]resources.Vector) (chosen []*step) {
-	if len(waiting) == 0 {
-		return nil
-	}
 	late := e.latePlaces()
 	for _, group := range e.groups(waiting) {
 		chosen = append(chosen, e.shortestGap(group, late, free))
@@ -27,14 +24,14 @@ func (e *Execution) oneOfEachCycle(waiting []*step, free map[string]resources.Ve
 func (e *Execution) groups(waiting []*step) (groups [][]*step) {
 	joined := union{}
 	for _, step := range waiting {
-		joined.join(step.from, step.to)
-		joined.join(step.from, step.unit.steps[0].from) // a unit goes as a whole
+		joined.join(step.From, step.To)
+		joined.join(step.From, step.unit.steps[0].From) // a unit goes as a whole
 	}
-	for _, places := range e.Kinds {
+	for _, places := range e.kinds {
 		first := ""
 		for node, place := range places {
 			switch {
-			case place.Open() == 0:
+			case place.open() == 0:
 			case first == "":
 				first = node
 			default:
@@ -44,7 +41,7 @@ func (e *Execution) groups(waiting []*step) (groups [][]*step) {
 	}
 	index := map[string]int{}
 	for _, step := range waiting {
-		root := joined.root(step.from)
+		root := joined.root(step.From)
 		at, known := index[root]
 		if !known {
 			at = len(groups)
@@ -80,20 +77,20 @@ func (u union) join(a, b string) {
 // shortestGap chooses one of the moves that wait for each other. First go pods from nodes that replacements already wait for: each pod that is away
 // keeps others of its owner from leaving. Otherwise a pod's replacement waits for the shortest time if the eviction lets
 // another move start at once, and if the pod terminates quickly.
-func (e *Execution) shortestGap(waiting []*step, late map[string][]*reservation.Place, free map[string]resources.Vector) *step {
+func (e *Execution) shortestGap(waiting []*step, late map[string][]*Place, free map[string]resources.Vector) *step {
 	coming := map[string][]*step{}
 	for _, step := range waiting {
-		coming[step.to] = append(coming[step.to], step)
+		coming[step.To] = append(coming[step.To], step)
 	}
 	rank := make(map[*step]int, len(waiting))
 	for _, s := range waiting {
-		leaves := free[s.from].Plus(s.pod.Requests)
-		rest := leaves.Minus(e.Moving[s.from])
+		leaves := free[s.From].Plus(s.Pod.Requests)
+		rest := leaves.Minus(e.moving[s.From])
 		switch {
-		case slices.ContainsFunc(late[s.from], func(p *reservation.Place) bool { return p.Requests.FitsIn(leaves) }):
-		case len(late[s.from]) > 0:
+		case slices.ContainsFunc(late[s.From], func(p *Place) bool { return p.Requests.FitsIn(leaves) }):
+		case len(late[s.From]) > 0:
 			rank[s] = 1
-		case slices.ContainsFunc(coming[s.from], func(other *step) bool { return other != s && other.pod.Requests.FitsIn(rest) }):
+		case slices.ContainsFunc(coming[s.From], func(other *step) bool { return other != s && other.Pod.Requests.FitsIn(rest) }):
 			rank[s] = 2
 		default:
 			rank[s] = 3
@@ -102,19 +99,19 @@ func (e *Execution) shortestGap(waiting []*step, late map[string][]*reservation.
 	return slices.MinFunc(waiting, func(a, b *step) int {
 		return cmp.Or(
 			cmp.Compare(rank[a], rank[b]),
-			cmp.Compare(a.grace, b.grace),
-			cmp.Compare(a.pod.Priority, b.pod.Priority),
+			cmp.Compare(snapshot.GraceOf(a.Pod.Object), snapshot.GraceOf(b.Pod.Object)),
+			cmp.Compare(a.Pod.Priority, b.Pod.Priority),
 			cmp.Compare(a.uid(), b.uid()),
 		)
 	})
 }
 
 // latePlaces are the open places of the kinds of which a replacement is waiting, by node.
-func (e *Execution) latePlaces() map[string][]*reservation.Place {
-	late := map[string][]*reservation.Place{}
-	for kind, places := range e.Kinds {
+func (e *Execution) latePlaces() map[string][]*Place {
+	late := map[string][]*Place{}
+	for kind, places := range e.kinds {
 		for node, p := range places {
-			if e.Replacements[kind] > 0 && p.InFlight+p.Unopened > 0 {
+			if e.replacements[kind] > 0 && p.inFlight+p.unopened > 0 {
 				late[node] = append(late[node], p)
 			}
 		}
@@ -125,8 +122,8 @@ func (e *Execution) latePlaces() map[string][]*reservation.Place {
 // AllowEarly allows evictions before there is room for the replacements, although other arrivals are expected: those have
 // room, but are blocked by a pod that has not been evicted yet.
 func (e *Execution) AllowEarly(uids ...types.UID) {
-	e.Lock()
-	defer e.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, uid := range uids {
 		if step := e.byUID[uid]; step != nil {
 			step.early = true
@@ -136,9 +133,9 @@ func (e *Execution) AllowEarly(uids ...types.UID) {
 
 // Unblock allows the early eviction of one more pod of each cycle, and returns their UIDs; none if no pod is left.
 func (e *Execution) Unblock(free map[string]resources.Vector) (uids []types.UID) {
-	e.Lock()
-	defer e.Unlock()
-	waiting := slices.DeleteFunc(waitingMoves(e.moves), func(s *step) bool { return s.early })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	waiting := slices.DeleteFunc(waitingMoves(e.steps), func(s *step) bool { return s.early })
 	for _, chosen := range e.oneOfEachCycle(waiting, free) {
 		for _, step := range waitingMoves(chosen.unit.steps) {
 			step.early = true

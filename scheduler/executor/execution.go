@@ -27,48 +27,33 @@ import (
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// State is the state of a move or an eviction.
-type State = packingplan.State
-
-const (
-	Waiting   = packingplan.Waiting
-	Evicted   = packingplan.Evicted
-	Gone      = packingplan.Gone
-	Bound     = packingplan.Bound
-	NotNeeded = packingplan.NotNeeded
-)
-
-// defaultGraceSeconds is Kubernetes' default termination grace period.
-const defaultGraceSeconds = 30
-
-// step is a pod that leaves its node.
+// step is a pod that leaves its node. What it was planned with may change: pods of a kind may exchange their targets.
 type step struct {
-	pod      *snapshot.Pod
-	kind     snapshot.Kind
-	unit     *unit
-	from, to string // to is empty for an eviction
-	state    State
+	plan.Step // To is empty for an eviction
+	unit      *unit
+	state     packingplan.State
 	// opened: its place is open, so its eviction is under way or done.
 	opened bool
 	// early: the pod goes without room for its replacement although others are expected.
 	early bool
-	grace int64
 }
 
-func (s *step) UnitName() string { return s.unit.name }
+// uid is that of the pod.
+func (s *step) uid() types.UID { return s.Pod.Object.UID }
+
+// toLeave says that the pod is still on its node.
+func (s *step) toLeave() bool {
+	return s.state == packingplan.Waiting || s.state == packingplan.Evicted
+}
 
 // unit is carried out together or not at all.
 type unit struct {
-	name string // empty where a pod alone is the unit
 	// steps are those of the pods that leave.
 	steps []*step
-	// kinds are those of its pods, and of no others, if it has a name.
-	kinds []snapshot.Kind
 }
 
 // begun says that some pod has left for the unit.
@@ -79,13 +64,12 @@ func (u *unit) begun() bool {
 // Execution is one plan being carried out. It is safe for concurrent use.
 type Execution struct {
 	// Places are the room of the plan; their lock is that of the whole execution.
-	*reservation.Places
-	moves     []*step
-	movesOf   map[snapshot.Kind][]*step
-	evictions []*step
-	// units are those with a name, by the kinds of their pods.
+	*Places
+	// steps are those of the pods that leave: moves and evictions.
+	steps []*step
+	byUID map[types.UID]*step
+	// units are those with a name, by the kinds of their pods, which belong to no other.
 	units   map[snapshot.Kind]*unit
-	byUID   map[types.UID]*step
 	owners  sets.Set[types.UID]
 	classes snapshot.Classes
 	// starting are the pods that the plan waits for: replacements that have a node and have not been ready yet.
@@ -96,8 +80,6 @@ type Execution struct {
 	waiting map[types.UID]waitingPod
 	// free is the room on the nodes of the plan at the last call of Ready. It is never changed.
 	free map[string]resources.Vector
-	// vacated are the nodes that evicted pods leave, by kind. Its sets are replaced, never changed.
-	vacated map[snapshot.Kind]sets.Set[string]
 	// arrived are the nodes of replacements that came before any pod of their kind was gone for them.
 	arrived map[snapshot.Kind][]string
 	// exchanged are the places that waiting pods have left, until the plan's object shows it.
@@ -117,17 +99,17 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		owners:   sets.New[types.UID](),
 		units:    map[snapshot.Kind]*unit{},
 		classes:  of.Classes,
-		Places:   reservation.NewPlaces(),
-		movesOf:  map[snapshot.Kind][]*step{},
+		Places:   newPlaces(),
 		starting: map[types.UID]*v1.Pod{},
 		vanished: map[types.UID]int{},
 		arrived:  map[snapshot.Kind][]string{},
 		waiting:  map[types.UID]waitingPod{},
 	}
+	e.Carried = true
 	for _, steps := range of.Units() {
-		together := &unit{name: steps[0].Unit}
+		together := &unit{}
 		for _, one := range steps {
-			e.add(one, together)
+			e.plan(one, together)
 		}
 	}
 	e.skipUnneeded()
@@ -135,59 +117,33 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 }
 
 // Expect adds places for pods that are still to be created. It must be called before the plan begins.
-func (e *Execution) Expect(places *reservation.Places) {
-	for kind, nodes := range places.Kinds {
+func (e *Execution) Expect(places *Places) {
+	for kind, nodes := range places.kinds {
 		e.owners.Insert(kind.Owner)
 		for _, place := range nodes {
-			e.Add(*place)
+			e.add(*place, place.settled, 0)
 		}
 	}
 	e.skipUnneeded()
 }
 
-func (e *Execution) add(one plan.Step, to *unit) {
+// plan adds a step of the plan.
+func (e *Execution) plan(one plan.Step, to *unit) {
 	kind := one.Pod.Kind()
 	e.owners.Insert(kind.Owner)
-	if to.name != "" && e.units[kind] == nil {
-		e.units[kind], to.kinds = to, append(to.kinds, kind)
+	if one.Unit != "" {
+		e.units[kind] = to
 	}
-	made := reservation.Place{Kind: kind, Node: one.To, Namespace: one.Pod.Object.Namespace,
-		Priority: one.Pod.Priority, Requests: one.Pod.Requests}
-	switch {
-	case one.From == "":
-		made.Settled = 1
-	case one.To == "":
-		e.evictions = append(e.evictions, e.addStep(one, to))
+	made := Place{Node: one.To, Requests: one.Pod.Requests, kind: kind, namespace: one.Pod.Object.Namespace, priority: one.Pod.Priority}
+	if one.From == "" {
+		e.add(made, 1, 0)
 		return
-	default:
-		made.Unopened = 1
-		added := e.addStep(one, to)
-		e.moves, e.movesOf[kind] = append(e.moves, added), append(e.movesOf[kind], added)
 	}
-	e.Add(made)
-}
-
-// noteVacated records which nodes evicted pods leave for good.
-func (e *Execution) noteVacated() {
-	e.vacated = map[snapshot.Kind]sets.Set[string]{}
-	for _, step := range e.evictions {
-		if step.state == NotNeeded {
-			continue
-		}
-		if e.vacated[step.kind] == nil {
-			e.vacated[step.kind] = sets.New[string]()
-		}
-		e.vacated[step.kind].Insert(step.from)
+	leaves := &step{Step: one, unit: to, state: packingplan.Waiting}
+	e.steps, e.byUID[leaves.uid()], to.steps = append(e.steps, leaves), leaves, append(to.steps, leaves)
+	if one.To != "" {
+		e.add(made, 0, 1)
 	}
-}
-
-func (e *Execution) addStep(one plan.Step, to *unit) *step {
-	s := &step{pod: one.Pod, kind: one.Pod.Kind(), unit: to, from: one.From, to: one.To, state: Waiting, grace: defaultGraceSeconds}
-	if seconds := one.Pod.Object.Spec.TerminationGracePeriodSeconds; seconds != nil {
-		s.grace = *seconds
-	}
-	e.byUID[s.uid()], to.steps = s, append(to.steps, s)
-	return s
 }
 
 // Progress counts what has been done and what is left.
@@ -205,14 +161,14 @@ func (p Progress) Done() bool { return p.Arrivals == 0 && p.Departures == 0 }
 
 // Progress counts what is left.
 func (e *Execution) Progress() Progress {
-	e.Lock()
-	defer e.Unlock()
-	progress := Progress{Arrivals: len(e.Holders) + e.Left, Bound: e.bound, Starting: len(e.starting)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	progress := Progress{Arrivals: len(e.holders) + e.left, Bound: e.bound, Starting: len(e.starting)}
 	for _, count := range e.vanished {
 		progress.Starting += count
 	}
-	for _, step := range e.byUID {
-		if step.state == Waiting || step.state == Evicted {
+	for _, step := range e.steps {
+		if step.toLeave() {
 			progress.Departures++
 		}
 	}
@@ -220,12 +176,12 @@ func (e *Execution) Progress() Progress {
 }
 
 // States are the states of the moves and evictions by pod UID.
-func (e *Execution) States() map[types.UID]State {
-	e.Lock()
-	defer e.Unlock()
-	states := make(map[types.UID]State, len(e.byUID))
-	for uid, step := range e.byUID {
-		states[uid] = step.state
+func (e *Execution) States() map[types.UID]packingplan.State {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	states := make(map[types.UID]packingplan.State, len(e.steps))
+	for _, step := range e.steps {
+		states[step.uid()] = step.state
 	}
 	return states
 }
@@ -235,40 +191,41 @@ func (e *Execution) States() map[types.UID]State {
 func (e *Execution) skipUnneeded() {
 	arriving, room := e.Outstanding(), map[string]resources.Vector{}
 	maps.Copy(room, e.free)
-	for _, step := range e.byUID {
-		room[step.from] = room[step.from].Plus(step.pod.Requests)
+	for _, step := range e.steps {
+		room[step.From] = room[step.From].Plus(step.Pod.Requests)
 	}
-	byPriority := slices.Clone(e.evictions)
-	slices.SortStableFunc(byPriority, func(a, b *step) int { return cmp.Compare(b.pod.Priority, a.pod.Priority) })
+	byPriority := e.evictions()
+	slices.SortStableFunc(byPriority, func(a, b *step) int { return cmp.Compare(b.Pod.Priority, a.Pod.Priority) })
 	for _, together := range packingplan.Units(byPriority) {
 		for _, eviction := range together {
-			room[eviction.from] = room[eviction.from].Minus(eviction.pod.Requests)
+			room[eviction.From] = room[eviction.From].Minus(eviction.Pod.Requests)
 		}
-		needed := slices.ContainsFunc(together, func(one *step) bool { return !arriving[one.from].FitsIn(room[one.from]) })
+		needed := slices.ContainsFunc(together, func(one *step) bool { return !arriving[one.From].FitsIn(room[one.From]) })
 		for _, eviction := range together {
 			if !needed {
-				eviction.state = NotNeeded
+				eviction.state = packingplan.NotNeeded
 				continue
 			}
-			eviction.state = Waiting
-			room[eviction.from] = room[eviction.from].Plus(eviction.pod.Requests)
+			eviction.state = packingplan.Waiting
+			room[eviction.From] = room[eviction.From].Plus(eviction.Pod.Requests)
 		}
 	}
-	e.noteVacated()
 }
 
 // RequireAll undoes skipUnneeded: the plan needs these evictions for something other than their room. It reports whether
 // there are any.
-func (e *Execution) RequireAll() bool {
-	e.Lock()
-	defer e.Unlock()
-	some := false
-	for _, eviction := range e.evictions {
-		if eviction.state == NotNeeded {
-			eviction.state = Waiting
-			some = true
+func (e *Execution) RequireAll() (some bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, eviction := range e.evictions() {
+		if eviction.state == packingplan.NotNeeded {
+			eviction.state, some = packingplan.Waiting, true
 		}
 	}
-	e.noteVacated()
 	return some
+}
+
+// evictions are the steps of pods that are left unplaced.
+func (e *Execution) evictions() []*step {
+	return slices.DeleteFunc(slices.Clone(e.steps), func(s *step) bool { return s.To != "" })
 }

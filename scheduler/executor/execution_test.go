@@ -13,7 +13,6 @@ import (
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -84,7 +83,7 @@ func TestWavesNeverExceedCapacityAndAlwaysEnd(t *testing.T) {
 
 				circles += early
 				for uid, state := range e.States() {
-					if state == executor.Waiting || state == executor.Evicted {
+					if state == packingplan.Waiting || state == packingplan.Evicted {
 						t.Fatalf("seed %d, %d at once: pod %s is left %s", seed, atOnce, uid, state)
 					}
 				}
@@ -117,13 +116,13 @@ func TestReplacementTakesThePlaceOfAPodThatMayNotLeaveYet(t *testing.T) {
 		c.tick(e)
 	}
 
-	if states := e.States(); !e.Progress().Done() || states[first.Object.UID] != executor.Bound {
+	if states := e.States(); !e.Progress().Done() || states[first.Object.UID] != packingplan.Bound {
 		t.Errorf("states %v, want all done", states)
 	}
 	// The next process must look for the replacements where they went.
 	told := []*packingplan.Step{{PodUID: string(first.Object.UID), To: "n2", State: "Waiting"}, {PodUID: string(second.Object.UID), To: "n0"}}
 	changed, again := e.Describe(told), e.Describe(told)
-	if !changed || again || told[0].To != "n0" || told[1].To != "n2" || told[0].State != executor.Bound {
+	if !changed || again || told[0].To != "n0" || told[1].To != "n2" || told[0].State != packingplan.Bound {
 		t.Errorf("changed %t, then %t; targets %+v, %+v, want those of the first two exchanged", changed, again, told[0], told[1])
 	}
 }
@@ -145,7 +144,7 @@ func TestPodStaysInThePlaceThatWasAnothersTarget(t *testing.T) {
 		c.tick(e)
 	}
 
-	if state := e.States()[second.Object.UID]; len(wave) > 0 || state != executor.NotNeeded || !e.Progress().Done() {
+	if state := e.States()[second.Object.UID]; len(wave) > 0 || state != packingplan.NotNeeded || !e.Progress().Done() {
 		t.Errorf("wave %v, second pod %s, %+v; want none, not needed, all done", wave, state, e.Progress())
 	}
 }
@@ -229,7 +228,7 @@ func TestUnneededEvictionsAreSkipped(t *testing.T) {
 
 	states := executor.New(of, c.free(), 0).States()
 
-	if states[low.Object.UID] != executor.Waiting || states[middle.Object.UID] != executor.NotNeeded {
+	if states[low.Object.UID] != packingplan.Waiting || states[middle.Object.UID] != packingplan.NotNeeded {
 		t.Errorf("states = %v, want only the pod of lowest priority to go", states)
 	}
 }
@@ -338,7 +337,7 @@ func TestEachArrivalIsThatOfOneMoveAlthoughThePodsStillTerminate(t *testing.T) {
 		t.Errorf("progress %+v", e.Progress())
 	}
 	for uid, state := range e.States() {
-		if state != executor.Bound {
+		if state != packingplan.Bound {
 			t.Errorf("move of %s is %s", uid, state)
 		}
 	}
@@ -394,11 +393,12 @@ func TestEvictionForAPodThatIsStillToBeCreatedIsNeeded(t *testing.T) {
 	e := executor.New(&plan.Plan{Evictions: []plan.Step{{Pod: low, From: "n0"}}}, c.free(), 1)
 	without := e.States()[low.Object.UID]
 
-	expected := reservation.NewPlaces()
-	expected.Add(reservation.Place{Kind: snapshot.Kind{Owner: "high"}, Node: "n0", Requests: size(60, 60), InFlight: 1})
-	e.Expect(expected)
+	expected := &packingplan.Record{}
+	expected.Status.Classes = []packingplan.Class{{ID: "k", Requests: size(60, 60).List()}}
+	expected.Status.Steps = []*packingplan.Step{{Pod: "default/high-1", OwnerUID: "high", Class: "k", From: "n1", To: "n0"}}
+	e.Expect(executor.PlacesOf(expected))
 
-	if with := e.States()[low.Object.UID]; without != executor.NotNeeded || with != executor.Waiting {
+	if with := e.States()[low.Object.UID]; without != packingplan.NotNeeded || with != packingplan.Waiting {
 		t.Errorf("%s without a pod to come, %s with one", without, with)
 	}
 }
@@ -416,7 +416,7 @@ func TestPlaceThatAWaitingPodHasLeftToAMoveIsTold(t *testing.T) {
 
 	took := e.Reserve(waits.Object, "n2", true)
 
-	if changed := e.Describe(steps); !took || !changed || steps[0].To != "n2" || steps[1].State != executor.NotNeeded {
+	if changed := e.Describe(steps); !took || !changed || steps[0].To != "n2" || steps[1].State != packingplan.NotNeeded {
 		t.Errorf("took %v; the waiting pod goes to %s, the move to %s is %s", took, steps[0].To, steps[1].To, steps[1].State)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // InFlight is the room that the replacements under way will take on each node.
 func (e *Execution) InFlight() map[string]resources.Vector {
-	e.Lock()
-	defer e.Unlock()
-	return maps.Clone(e.Moving)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.moving)
 }

@@ -1,229 +1,219 @@
 package executor
 
 import (
-	"cmp"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Concerns says whether the pod is of an owner that the plan touches. It needs no lock.
-func (e *Execution) Concerns(pod *v1.Pod) bool { return e.owners.Has(reservation.OwnerOf(pod)) }
+// Place is so many places of one kind on one node. Which pod leaves for one, and which arrives there, does not matter.
+type Place struct {
+	Node     string
+	Requests resources.Vector
 
-// kindOf is nothing for a pod whose owner is not in the plan: its spec is not hashed. For waiting pods it is the known
-// kind: they are looked up each time that a pod leaves.
-func (e *Execution) kindOf(pod *v1.Pod) snapshot.Kind {
-	if !e.Concerns(pod) {
-		return snapshot.Kind{}
-	}
-	e.Lock()
-	known, waits := e.waiting[pod.UID]
-	e.Unlock()
-	if waits {
-		return known.kind
-	}
-	return snapshot.Kind{Owner: reservation.OwnerOf(pod), Class: e.classes.ID(pod)}
+	kind      snapshot.Kind
+	namespace string
+	priority  int32
+	// settled are for pods that already wait; they are open from the start. inFlight are for replacements of moves that are
+	// under way, unopened for those of moves that have not started.
+	settled, inFlight, unopened int
 }
 
-// Plans says whether the plan has an open place for the pod, whatever room there is now. It costs the same for any plan:
-// the scheduling queue asks it about each waiting pod at each event.
-func (e *Execution) Plans(pod *v1.Pod) bool {
-	if e == nil || !e.Concerns(pod) {
+// open are the places that pods may take now.
+func (p *Place) open() int { return p.settled + p.inFlight }
+
+// holder is a pod that has taken a place and has not arrived there yet.
+type holder struct {
+	pod   *v1.Pod
+	place *Place
+	// replaces: the place is one of those in flight.
+	replaces bool
+	// ready: the pod was seen ready before its binding was reported.
+	ready bool
+}
+
+// Places is the room of one plan: the places that no pod has taken yet. It is safe for concurrent use.
+type Places struct {
+	// Priority is the highest of any pod. Carried: an execution alone fills the places; else any pod of an owner may.
+	Priority int32
+	Carried  bool
+
+	mu sync.Mutex
+	// kinds are the places of each kind by node, open counts those that are open, and replacements those in flight.
+	kinds              map[snapshot.Kind]map[string]*Place
+	open, replacements map[snapshot.Kind]int
+	// left counts the places of all kinds.
+	left    int
+	holders map[types.UID]*holder
+	// moving is the room on each node for the replacements under way, needed that for all places.
+	moving, needed map[string]resources.Vector
+	// outstanding is the copy of needed that is handed out; nil after a change.
+	outstanding map[string]resources.Vector
+	// owned are the places by owner. It does not change once all places are added.
+	owned map[types.UID][]*Place
+}
+
+func newPlaces() *Places {
+	return &Places{kinds: map[snapshot.Kind]map[string]*Place{}, open: map[snapshot.Kind]int{},
+		replacements: map[snapshot.Kind]int{}, holders: map[types.UID]*holder{}, moving: map[string]resources.Vector{},
+		needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}}
+}
+
+// PlacesOf are the places of a plan in its object, including those that are taken by now: the pods' annotations say
+// which. A move that turned out not to be needed has none, nor has a plan whose pods another scheduler places.
+func PlacesOf(record *packingplan.Record) *Places {
+	places := newPlaces()
+	if record.IsRehearsed() {
+		return places
+	}
+	status := &record.Status
+	classes := make(map[string]Place, len(status.Classes))
+	for _, class := range status.Classes {
+		classes[class.ID] = Place{priority: class.Priority, Requests: resources.OfList(class.Requests).WithPods(1)}
+	}
+	for _, step := range status.Steps {
+		made, known := classes[step.Class]
+		if !known || step.To == "" || step.State == packingplan.NotNeeded {
+			continue // its requests are not known, or it arrives nowhere
+		}
+		made.Node, made.kind = step.To, snapshot.KindOf(step)
+		made.namespace, _, _ = strings.Cut(step.Pod, "/")
+		places.add(made, 1, 0)
+	}
+	return places
+}
+
+// add adds so many places to those of their kind on their node. It must not be called once the places are in use.
+func (p *Places) add(made Place, settled, unopened int) {
+	known := p.kinds[made.kind][made.Node]
+	if known == nil {
+		if p.kinds[made.kind] == nil {
+			p.kinds[made.kind] = map[string]*Place{}
+		}
+		if len(p.owned) == 0 || made.priority > p.Priority {
+			p.Priority = made.priority
+		}
+		made.settled, made.inFlight, made.unopened = 0, 0, 0
+		known = &made
+		p.kinds[made.kind][made.Node] = known
+		p.owned[made.kind.Owner] = append(p.owned[made.kind.Owner], known)
+	}
+	p.change(known, settled, 0, unopened)
+}
+
+// change alters the counts of a place and the sums of its node. No other code may do so.
+func (p *Places) change(of *Place, settled, inFlight, unopened int) {
+	of.settled += settled
+	of.inFlight += inFlight
+	of.unopened += unopened
+	p.open[of.kind] += settled + inFlight
+	p.replacements[of.kind] += inFlight
+	addTo(p.moving, of, inFlight)
+	if change := settled + inFlight + unopened; change != 0 {
+		addTo(p.needed, of, change)
+		p.left += change
+		p.outstanding = nil
+	}
+}
+
+// addTo adds or subtracts the requests of so many pods of the place.
+func addTo(sums map[string]resources.Vector, of *Place, pods int) {
+	for ; pods > 0; pods-- {
+		sums[of.Node] = sums[of.Node].Plus(of.Requests)
+	}
+	for ; pods < 0; pods++ {
+		sums[of.Node] = sums[of.Node].Minus(of.Requests)
+	}
+}
+
+// take gives the pod an open place, rather one that is in flight. It reports false if there is none.
+func (p *Places) take(pod *v1.Pod, of *Place) bool {
+	if of.open() == 0 {
 		return false
 	}
-	kind := e.kindOf(pod)
-	e.Lock()
-	defer e.Unlock()
-	return e.Open[kind] > 0
-}
-
-// Nodes are those on which the plan has a place for the pod, and room. planned is false for a pod that the plan does not
-// concern. A planned pod without nodes has to wait. free is the room that a node has now; nil for what it had at the last
-// call of Ready.
-func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
-	if e == nil || !e.Concerns(pod) {
-		return nil, false
-	}
-	kind := e.kindOf(pod)
-	e.Lock()
-	defer e.Unlock()
-	if free == nil {
-		free = func(node string) resources.Vector { return e.free[node] }
-	}
-	return e.nodesOf(kind, free), e.Open[kind] > 0
-}
-
-// nodesOf are the nodes where a pod of the kind can take an open place now. A replacement whose open places all lack room
-// may take one for which no pod has left yet: the pods of a kind are alike, so the plan leads to the same state. Without
-// that, moves could wait for each other for ever.
-func (e *Execution) nodesOf(kind snapshot.Kind, free func(node string) resources.Vector) (nodes []string) {
-	var unopened []string
-	for node, place := range e.Kinds[kind] {
-		switch {
-		case place.Open() > 0 && e.hasRoom(place, free(node), place.InFlight > 0):
-			nodes = append(nodes, node)
-		case place.Unopened > 0 && e.hasRoom(place, free(node), false):
-			unopened = append(unopened, node)
-		}
-	}
-	if len(nodes) == 0 && e.Replacements[kind] > 0 {
-		return unopened
-	}
-	return nodes
-}
-
-// hasRoom says whether one more pod of the place fits into what is free on its node. A pod that was waiting before the
-// plan must not take the room of replacements that are still to arrive there.
-func (e *Execution) hasRoom(place *reservation.Place, free resources.Vector, replaces bool) bool {
-	if !replaces {
-		free = free.Minus(e.Moving[place.Node])
-	}
-	return place.Requests.FitsIn(free)
-}
-
-// Vacated are the nodes from which the plan evicts pods of the same kind. During the plan their replacements must not be
-// bound there, even if there is room: they could block the plan. The caller must not change the set.
-func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
-	kind := e.kindOf(pod)
-	e.Lock()
-	defer e.Unlock()
-	return e.vacated[kind]
-}
-
-// Reserve takes a place on the node for the pod; planned says whether Nodes named the node. It reports false if there is
-// none: then the pod is an ordinary one.
-func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
-	kind := e.kindOf(pod)
-	e.Lock()
-	defer e.Unlock()
-	if e.Holders[pod.UID] != nil {
-		return true
-	}
-	place := e.Kinds[kind][node]
-	if place == nil {
-		return false
-	}
-	var early *step
-	if planned && place.Open() == 0 {
-		early = e.openEarly(place)
-	}
-	took := e.Take(pod, place)
-	if early != nil {
-		e.retarget(early)
-	}
-	return took
-}
-
-// openEarly opens the place of a move whose pod has not left yet; nil if there is none.
-func (e *Execution) openEarly(place *reservation.Place) *step {
-	for _, move := range e.movesOf[place.Kind] {
-		if move.to == place.Node && !move.opened && move.state == Waiting {
-			move.opened = true
-			e.Change(place, 0, 1, -1)
-			return move
-		}
-	}
-	return nil
-}
-
-// retarget gives a move whose pod stays for now, and whose place another pod of its kind has taken, an open place that
-// this pod could have had: rather one of a replacement than one of a pod that waits. If none is open any more, the pod that
-// came has the place of the one that is still to leave.
-func (e *Execution) retarget(s *step) {
-	open := slices.DeleteFunc(slices.Collect(maps.Values(e.Kinds[s.kind])), func(one *reservation.Place) bool { return one.Open() == 0 })
-	if len(open) == 0 {
-		return
-	}
-	to := slices.MinFunc(open, func(a, b *reservation.Place) int {
-		return cmp.Or(cmp.Compare(min(b.InFlight, 1), min(a.InFlight, 1)), cmp.Compare(a.Node, b.Node))
-	})
-	if to.InFlight > 0 {
-		e.exchange(s, to.Node)
-		e.Change(to, 0, -1, 1)
+	replaces := of.inFlight > 0
+	p.holders[pod.UID] = &holder{pod: pod, place: of, replaces: replaces}
+	if replaces {
+		p.change(of, 0, -1, 0)
 	} else {
-		e.settle(e.Kinds[s.kind][s.to])
-		e.exchanged = append(e.exchanged, exchanged{s.kind, to.Node, s.to})
-		s.to = to.Node
-		e.Change(to, -1, 0, 1)
+		p.change(of, -1, 0, 0)
 	}
-	s.opened = false
-	if s.to == s.from {
-		s.state = NotNeeded
-		e.Change(to, 0, 0, -1)
-	}
-}
-
-// exchanged is a place that a waiting pod has left to a move, and the one that it has taken for it.
-type exchanged struct {
-	kind     snapshot.Kind
-	from, to string
-}
-
-// settle counts a pod that has taken the place of a replacement, or has arrived there, as one that waited.
-func (e *Execution) settle(place *reservation.Place) {
-	for _, held := range e.Holders {
-		if held.Place == place && held.Replaces {
-			held.Replaces = false
-			return
-		}
-	}
-	if i := slices.Index(e.arrived[place.Kind], place.Node); i >= 0 {
-		e.arrived[place.Kind] = slices.Delete(e.arrived[place.Kind], i, i+1)
-	}
-}
-
-// exchange has a move exchange its target with one under way to the node.
-func (e *Execution) exchange(s *step, node string) {
-	for _, move := range e.movesOf[s.kind] {
-		if move.to == node && move.opened && move.state != Bound {
-			s.to, move.to = move.to, s.to
-			return
-		}
-	}
-}
-
-// Unreserve gives the pod's place back. It may be called for any pod, and twice.
-func (e *Execution) Unreserve(uid types.UID) {
-	e.Lock()
-	defer e.Unlock()
-	e.GiveBack(uid)
-}
-
-// Bound marks the arrival of a pod that holds a place, and reports whether it held one.
-func (e *Execution) Bound(uid types.UID) bool {
-	e.Lock()
-	defer e.Unlock()
-	held := e.Holders[uid]
-	if held == nil {
-		return false
-	}
-	delete(e.Holders, uid)
-	e.bound++
-	if !held.Replaces {
-		return true
-	}
-	if !held.Ready {
-		e.starting[uid] = held.Pod
-	}
-	kind := held.Place.Kind
-	e.arrived[kind] = append(e.arrived[kind], held.Place.Node)
-	e.pair(kind)
 	return true
 }
 
-// pair counts each replacement that has arrived for a move of its kind whose pod has gone. The pods may still terminate.
-func (e *Execution) pair(kind snapshot.Kind) {
-	for _, move := range e.movesOf[kind] {
-		if arrived := e.arrived[kind]; move.state == Gone && len(arrived) > 0 {
-			e.exchange(move, arrived[0])
-			move.state, e.arrived[kind] = Bound, arrived[1:]
+// giveBack opens the place that a pod holds again. It may be called for any pod, and twice.
+func (p *Places) giveBack(uid types.UID) {
+	held := p.holders[uid]
+	if held == nil {
+		return
+	}
+	delete(p.holders, uid)
+	if held.replaces {
+		p.change(held.place, 0, 1, 0)
+	} else {
+		p.change(held.place, 1, 0, 0)
+	}
+}
+
+// Outstanding is the room on each node for the places that nobody has taken. The map must not be changed.
+func (p *Places) Outstanding() map[string]resources.Vector {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.outstanding == nil {
+		p.outstanding = maps.Clone(p.needed)
+		maps.DeleteFunc(p.outstanding, func(_ string, room resources.Vector) bool { return room.IsZero() })
+	}
+	return p.outstanding
+}
+
+// Claim says whether the pod holds a place on the node. Where no execution gives pods their places, it takes one of its
+// owner's that is large enough.
+func (p *Places) Claim(pod *v1.Pod, node string, requests resources.Vector) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if held := p.holders[pod.UID]; held != nil || p.Carried {
+		return held != nil && held.place.Node == node
+	}
+	return slices.ContainsFunc(p.expected(pod), func(one *Place) bool {
+		return one.Node == node && requests.FitsIn(one.Requests) && p.take(pod, one)
+	})
+}
+
+// Release gives back what Claim took.
+func (p *Places) Release(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.Carried {
+		p.giveBack(uid)
+	}
+}
+
+// For are the places that are left for the pod and large enough. expected says whether there were ever any for its owner.
+func (p *Places) For(pod *v1.Pod, requests resources.Vector) (left []*Place, expected bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.expected(pod)
+	for _, one := range all {
+		if one.open()+one.unopened > 0 && requests.FitsIn(one.Requests) {
+			left = append(left, one)
 		}
 	}
+	return left, len(all) > 0
+}
+
+// expected are the places of the pod's owner, taken or not. Tenants can write owner references, but only in their namespaces.
+func (p *Places) expected(pod *v1.Pod) []*Place {
+	places := p.owned[snapshot.OwnerOf(pod)]
+	if len(places) == 0 || places[0].namespace != pod.Namespace {
+		return nil
+	}
+	return places
 }

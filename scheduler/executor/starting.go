@@ -9,24 +9,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
-	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 // noteStart follows a replacement until it has been ready. One that goes before that is waited for all the same: its
 // controller creates another one. A pod that has ended, as those of Jobs do, has done what it was for.
 func (e *Execution) noteStart(pod *v1.Pod, waits bool) {
+	owner := snapshot.OwnerOf(pod)
 	switch {
 	case pod.DeletionTimestamp != nil:
 		e.noteLost(pod)
 	case podutil.IsPodReady(pod) || podutil.IsPodTerminal(pod):
 		delete(e.starting, pod.UID)
 		// A kubelet may be quicker than the scheduler's report that the pod is bound.
-		if held := e.Holders[pod.UID]; held != nil {
-			held.Ready = true
+		if held := e.holders[pod.UID]; held != nil {
+			held.ready = true
 		}
-	case waits:
-		if _, known := e.waiting[pod.UID]; !known && e.vanished[reservation.OwnerOf(pod)] > 0 {
-			e.takeBack(pod)
+	case waits && e.vanished[owner] > 0:
+		if _, known := e.waiting[pod.UID]; !known {
+			e.starting[pod.UID] = pod // in place of one that has vanished
+			e.vanished[owner]--
 		}
 	}
 	if _, awaited := e.starting[pod.UID]; awaited {
@@ -38,16 +40,7 @@ func (e *Execution) noteStart(pod *v1.Pod, waits bool) {
 func (e *Execution) noteLost(pod *v1.Pod) {
 	if _, awaited := e.starting[pod.UID]; awaited {
 		delete(e.starting, pod.UID)
-		e.vanished[reservation.OwnerOf(pod)]++
-	}
-}
-
-// takeBack waits for the pod in place of one that has vanished.
-func (e *Execution) takeBack(pod *v1.Pod) {
-	e.starting[pod.UID] = pod
-	owner := reservation.OwnerOf(pod)
-	if e.vanished[owner]--; e.vanished[owner] == 0 {
-		delete(e.vanished, owner)
+		e.vanished[snapshot.OwnerOf(pod)]++
 	}
 }
 
@@ -55,15 +48,15 @@ func (e *Execution) takeBack(pod *v1.Pod) {
 func (e *Execution) notReady() map[types.UID]int {
 	count := maps.Clone(e.vanished)
 	for _, pod := range e.starting {
-		count[reservation.OwnerOf(pod)]++
+		count[snapshot.OwnerOf(pod)]++
 	}
 	return count
 }
 
 // AwaitReady counts pods as replacements that have not been ready yet: those of a plan that another process began.
 func (e *Execution) AwaitReady(pods ...*v1.Pod) {
-	e.Lock()
-	defer e.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, pod := range pods {
 		e.starting[pod.UID] = pod
 	}
@@ -71,14 +64,9 @@ func (e *Execution) AwaitReady(pods ...*v1.Pod) {
 
 // Starting are the pods that the plan waits for, in the order of names: replacements that have not been ready yet.
 func (e *Execution) Starting() []*v1.Pod {
-	e.Lock()
-	defer e.Unlock()
-	pods := make([]*v1.Pod, 0, len(e.starting))
-	for _, pod := range e.starting {
-		pods = append(pods, pod)
-	}
-	slices.SortFunc(pods, func(a, b *v1.Pod) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.SortedFunc(maps.Values(e.starting), func(a, b *v1.Pod) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
-	return pods
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 )
 
@@ -118,10 +119,10 @@ func TestUnitStaysWhole(t *testing.T) {
 	e.Forget(bare.Object)
 
 	states := e.States()
-	if before[one.Object.UID] != executor.Waiting || before[two.Object.UID] != executor.Waiting || before[moving.Object.UID] != executor.Waiting {
+	if before[one.Object.UID] != packingplan.Waiting || before[two.Object.UID] != packingplan.Waiting || before[moving.Object.UID] != packingplan.Waiting {
 		t.Errorf("states %v", before)
 	}
-	if states[moving.Object.UID] != executor.NotNeeded || e.Progress().Arrivals != 1 || states[one.Object.UID] != executor.Waiting {
+	if states[moving.Object.UID] != packingplan.NotNeeded || e.Progress().Arrivals != 1 || states[one.Object.UID] != packingplan.Waiting {
 		t.Errorf("states %v after it has gone, %+v", states, e.Progress())
 	}
 }

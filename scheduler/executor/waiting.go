@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -27,11 +27,11 @@ func (e *Execution) Note(pod *v1.Pod) {
 	if waits {
 		class = e.classes.ID(pod) // it may be another one than before
 	}
-	e.Lock()
-	defer e.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.noteStart(pod, waits)
 	if waits {
-		e.waiting[pod.UID] = waitingPod{pod, snapshot.Kind{Owner: reservation.OwnerOf(pod), Class: class}}
+		e.waiting[pod.UID] = waitingPod{pod, snapshot.Kind{Owner: snapshot.OwnerOf(pod), Class: class}}
 	} else {
 		delete(e.waiting, pod.UID)
 	}
@@ -40,8 +40,8 @@ func (e *Execution) Note(pod *v1.Pod) {
 // Forget drops a pod that no longer exists. If it has no controller, no other pod will take its place.
 func (e *Execution) Forget(pod *v1.Pod) {
 	kind := e.kindOf(pod)
-	e.Lock()
-	defer e.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	delete(e.waiting, pod.UID)
 	e.noteLost(pod)
 	if kind.Owner == pod.UID {
@@ -53,15 +53,15 @@ func (e *Execution) Forget(pod *v1.Pod) {
 // replacements that were gone before they were ready: their controller was scaled down, or is gone too. It reports how
 // many.
 func (e *Execution) GiveUpVanished() int {
-	e.Lock()
-	defer e.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	come := map[snapshot.Kind]int{}
 	for _, one := range e.waiting {
 		come[one.kind]++
 	}
-	for _, step := range e.byUID {
-		if step.opened && (step.state == Waiting || step.state == Evicted) {
-			come[step.kind]++ // it is still to leave: its replacement cannot have been missed
+	for _, step := range e.steps {
+		if step.opened && step.toLeave() {
+			come[step.Pod.Kind()]++ // it is still to leave: its replacement cannot have been missed
 		}
 	}
 	given := 0
@@ -69,7 +69,7 @@ func (e *Execution) GiveUpVanished() int {
 		given += count
 		delete(e.vanished, owner)
 	}
-	for kind, open := range e.Open {
+	for kind, open := range e.open {
 		given += e.vacatePlaces(kind, open-come[kind])
 	}
 	return given
@@ -80,9 +80,9 @@ func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
 	if together := e.units[kind]; together != nil && most > 0 {
 		return e.giveUp(together)
 	}
-	for _, place := range e.Kinds[kind] {
-		for ; given < most && place.Settled > 0; given++ {
-			e.Change(place, -1, 0, 0)
+	for _, place := range e.kinds[kind] {
+		for ; given < most && place.settled > 0; given++ {
+			e.change(place, -1, 0, 0)
 		}
 	}
 	return given
@@ -91,29 +91,30 @@ func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
 // giveUp drops what has not begun of a unit.
 func (e *Execution) giveUp(together *unit) (given int) {
 	for _, step := range together.steps {
-		if step.state != Waiting || step.opened {
+		if step.state != packingplan.Waiting || step.opened {
 			continue
 		}
-		step.state = NotNeeded
-		if step.to != "" {
-			e.Change(e.Kinds[step.kind][step.to], 0, 0, -1)
+		step.state = packingplan.NotNeeded
+		if step.To != "" {
+			e.change(e.target(step), 0, 0, -1)
 			given++
 		}
 	}
-	for _, kind := range together.kinds {
-		for _, place := range e.Kinds[kind] {
-			given += place.Settled
-			e.Change(place, -place.Settled, 0, 0)
+	for kind, places := range e.kinds {
+		for _, place := range places {
+			if e.units[kind] == together {
+				given += place.settled
+				e.change(place, -place.settled, 0, 0)
+			}
 		}
 	}
-	e.noteVacated()
 	return given
 }
 
 // Waiting are the pods that wait for a node and have an owner in the plan, by UID.
 func (e *Execution) Waiting() map[string]*v1.Pod {
-	e.Lock()
-	defer e.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	pods := make(map[string]*v1.Pod, len(e.waiting))
 	for uid, one := range e.waiting {
 		pods[string(uid)] = one.pod
@@ -125,16 +126,16 @@ func (e *Execution) Waiting() map[string]*v1.Pod {
 // still lacks or none. free is the room on the nodes of the plan, which Nodes uses until the next call; the caller must not
 // change it.
 func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
-	e.Lock()
-	defer e.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.free = free
 	left := maps.Clone(free)
 	open := map[snapshot.Kind]int{}
 	ready := map[string]*v1.Pod{}
 	lacking := map[*unit]int{}
 	for kind, together := range e.units {
-		for _, place := range e.Kinds[kind] {
-			lacking[together] += place.Open() + place.Unopened
+		for _, place := range e.kinds[kind] {
+			lacking[together] += place.open() + place.unopened
 		}
 	}
 	for uid, one := range e.waiting {
@@ -161,7 +162,7 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 
 // placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
 func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
-	take := func(place *reservation.Place, replaces bool) bool {
+	take := func(place *Place, replaces bool) bool {
 		fits := e.hasRoom(place, left[place.Node], replaces)
 		if fits {
 			left[place.Node] = left[place.Node].Minus(place.Requests)
@@ -169,15 +170,15 @@ func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources
 		}
 		return fits
 	}
-	for _, place := range e.Kinds[kind] {
-		for taken := 0; taken < place.Open() && take(place, taken < place.InFlight); taken++ {
+	for _, place := range e.kinds[kind] {
+		for taken := 0; taken < place.open() && take(place, taken < place.inFlight); taken++ {
 		}
 	}
 	if count > 0 {
 		return count
 	}
-	for _, place := range e.Kinds[kind] {
-		for most := min(place.Unopened, e.Replacements[kind]-count); most > 0 && take(place, false); most-- {
+	for _, place := range e.kinds[kind] {
+		for most := min(place.unopened, e.replacements[kind]-count); most > 0 && take(place, false); most-- {
 		}
 	}
 	return count

@@ -111,7 +111,7 @@ func (p *process) build(factory informers.SharedInformerFactory, socket string, 
 	registry[reservations.Name] = reserving(false)
 	registry[priorityoptimizer.Name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		p.plugin, err = priorityoptimizer.NewIn(ctx, args, handle, priorityoptimizer.World{Clock: p.clock,
-			Dynamic: plansAPI{cluster: p.cluster}, Plans: p.plans, Client: p.evictions, Process: fmt.Sprint("process-", number)})
+			Dynamic: plansAPI{cluster: p.cluster}, Plans: p.plans, Ledger: p.ledger, Client: p.evictions, Process: fmt.Sprint("process-", number)})
 		return p.plugin, err
 	}
 	p.framework, err = frameworkruntime.NewFramework(p.ctx, registry, &profile, append(minor.SnapshotOptions(p.snapshot),
@@ -126,7 +126,7 @@ func (p *process) build(factory informers.SharedInformerFactory, socket string, 
 	if err != nil {
 		return err
 	}
-	p.plugin.Attach(rehearser, p.ledger, nil)
+	p.plugin.Attach(rehearser, nil)
 	_, err = p.ledger.Watch(klog.FromContext(p.ctx), reservation.Informers{Reservations: p.reservations, Plans: p.plans, Pods: p.pods,
 		Book: resources.NewBook(p.framework)}, func() {})
 	if err != nil {

@@ -60,8 +60,6 @@ func (s *Status) Moves() []*Step {
 	return s.where(func(one *Step) bool { return one.From != "" && one.To != "" })
 }
 
-func (s *Status) Evictions() []*Step { return s.where(func(one *Step) bool { return one.To == "" }) }
-
 func (s *Status) where(holds func(*Step) bool) []*Step {
 	return slices.DeleteFunc(slices.Clone(s.Steps), func(one *Step) bool { return !holds(one) })
 }

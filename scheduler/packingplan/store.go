@@ -18,7 +18,7 @@ const suffixLength = 8
 
 // Store writes PackingPlan objects.
 type Store struct {
-	objects customobject.Store[Spec, Status]
+	customobject.Store[Spec, Status]
 	// Suffix makes the name of a new object differ from all others; by default it is random.
 	Suffix func(length int) string
 }
@@ -30,7 +30,7 @@ func NewStore(client dynamic.Interface) *Store {
 
 // Create makes an object for a solve of the scheduler's own.
 func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
-	created, err := s.objects.Create(ctx, metav1.ObjectMeta{
+	created, err := s.Store.Create(ctx, metav1.ObjectMeta{
 		Name:   "plan-" + s.Suffix(suffixLength),
 		Labels: map[string]string{CreatedByLabel: CreatedByValue},
 	}, spec)
@@ -43,9 +43,9 @@ func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
 // CreateNamed makes an object that another controller asks for. One that is there already is returned as it is, unless
 // it has been asked for by somebody else: then the error is that of the API server.
 func (s *Store) CreateNamed(ctx context.Context, metadata metav1.ObjectMeta, spec Spec) (*Record, error) {
-	object, err := s.objects.Create(ctx, metadata, spec)
+	object, err := s.Store.Create(ctx, metadata, spec)
 	if apierrors.IsAlreadyExists(err) {
-		found, getErr := s.objects.Get(ctx, metadata.Name)
+		found, getErr := s.Store.Get(ctx, metadata.Name)
 		if getErr != nil {
 			return nil, getErr
 		}
@@ -62,7 +62,7 @@ func (s *Store) CreateNamed(ctx context.Context, metadata metav1.ObjectMeta, spe
 
 // Abort asks for the end of a plan, whoever carries it out. One that is gone already is fine.
 func (s *Store) Abort(ctx context.Context, name string) error {
-	return s.objects.MergeSpec(ctx, name, map[string]any{"abort": true})
+	return s.Store.MergeSpec(ctx, name, map[string]any{"abort": true})
 }
 
 // OvertakenError says that another process has written the plan's status.
@@ -77,11 +77,11 @@ func (e *OvertakenError) Error() string {
 func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
 	record.Status = *record.Status.Stored()
 	defer func() { record.Status.Lists = Lists{} }()
-	err := s.objects.WriteStatus(ctx, &record.Object)
+	err := s.Store.WriteStatus(ctx, &record.Object)
 	if !apierrors.IsConflict(err) {
 		return err
 	}
-	before, now, err := s.objects.Refresh(ctx, &record.Object)
+	before, now, err := s.Store.Refresh(ctx, &record.Object)
 	if err != nil {
 		return err
 	}
@@ -89,10 +89,5 @@ func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
 	if now.Writer != before.Writer && now.Writer != record.Status.Writer {
 		return &OvertakenError{record.Name()}
 	}
-	return s.objects.WriteStatus(ctx, &record.Object)
-}
-
-// Delete removes the object; one that is gone already is fine.
-func (s *Store) Delete(ctx context.Context, name string) error {
-	return s.objects.Delete(ctx, name, metav1.DeleteOptions{})
+	return s.Store.WriteStatus(ctx, &record.Object)
 }

@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,7 +62,7 @@ func (i *Installation) newOptimizer(ctx context.Context, args runtime.Object, ha
 	if err != nil {
 		return nil, err
 	}
-	plugin, err := priorityoptimizer.New(ctx, args, handle, plans)
+	plugin, err := priorityoptimizer.New(ctx, args, handle, plans, i.ledger)
 	if optimizer, made := plugin.(*priorityoptimizer.Plugin); made && err == nil {
 		i.optimizers[handle.ProfileName()] = optimizer
 	}
@@ -111,6 +112,9 @@ func (i *Installation) Attach(
 		if i.optimizers[name] == nil && i.reserving[name] == nil {
 			continue
 		}
+		if err := checkOrder(to.Profiles[name].ListPlugins().Reserve); err != nil {
+			return fmt.Errorf("profile %s: %w", name, err)
+		}
 		rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 			Original: to.Profiles[name], Configuration: profile,
 			OutOfTree: registry, Without: []string{priorityoptimizer.Name, scorecache.Name},
@@ -120,8 +124,7 @@ func (i *Installation) Attach(
 		}
 		rehearsers[name] = rehearser
 	}
-	reserves, err := i.startReservations(ctx, to, profiles, rehearsers)
-	if err != nil {
+	if err := i.startReservations(ctx, to, profiles, rehearsers); err != nil {
 		return err
 	}
 	if err := i.startPolicies(ctx, to, profiles, lease); err != nil {
@@ -131,17 +134,26 @@ func (i *Installation) Attach(
 		go i.plans.RunWithContext(ctx)
 	}
 	leadership.Announce(to, func() { go lease.BelongToAccount(ctx) })
-	var ledger *reservation.Ledger
-	if reserves {
-		ledger = i.ledger
-	}
 	for _, plugin := range i.reserving {
 		plugin.Attach(lease)
 	}
 	for name, plugin := range i.optimizers {
-		plugin.Attach(rehearsers[name], ledger, lease)
+		plugin.Attach(rehearsers[name], lease)
 		plugin.HandleFailures(to)
 		leadership.Announce(to, plugin.Lead)
+	}
+	return nil
+}
+
+// checkOrder refuses a profile in which Reservations would ask for a pod's place before PriorityOptimizer has given it one:
+// the pod would be bound without the annotation by which other processes know that it has taken its place of the plan.
+func checkOrder(reserve config.PluginSet) error {
+	place := func(name string) int {
+		return slices.IndexFunc(reserve.Enabled, func(one config.Plugin) bool { return one.Name == name })
+	}
+	if first := place(reservations.Name); first >= 0 && first < place(priorityoptimizer.Name) {
+		return fmt.Errorf("%s reserves before %s, and would not know the pods of a plan: list %[2]s before %[1]s",
+			reservations.Name, priorityoptimizer.Name)
 	}
 	return nil
 }
@@ -163,7 +175,7 @@ func registryWith(ledger *reservation.Ledger) frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		lexicographicorder.Name: lexicographicorder.New,
 		priorityoptimizer.Name: func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			return priorityoptimizer.New(ctx, args, handle, nil)
+			return priorityoptimizer.New(ctx, args, handle, nil, ledger)
 		},
 		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 			return reservations.New(args, handle, ledger, true)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -228,6 +229,38 @@ func TestAllProfilesShareOneWatchOfThePlans(t *testing.T) {
 	})
 	if plans := server.count(folder+"packingplans", 0); len(made.Profiles) != 2 || plans != 1 {
 		t.Errorf("%d profiles, %d watches of plans", len(made.Profiles), plans)
+	}
+}
+
+// In the wrong order, the pods of a plan would be bound without the annotation that names it, and a process that takes over
+// would keep their room twice. That is said before anything is scheduled.
+func TestAProfileThatReservesBeforeThePlanIsRefused(t *testing.T) {
+	both := []any{map[string]any{"name": "Reservations"}, map[string]any{"name": "PriorityOptimizer"}}
+	for text, c := range map[string]struct {
+		point   string
+		enabled []any
+		refused bool
+	}{
+		"at all extension points":    {"multiPoint", both, true},
+		"at reserve alone":           {"reserve", both, true},
+		"the other way round":        {"reserve", []any{both[1], both[0]}, false},
+		"reservations and no plans":  {"multiPoint", both[:1], false},
+		"plans and no reservations":  {"multiPoint", both[1:], false},
+		"at an extension point else": {"preFilter", both, false},
+	} {
+		content := shipped(t, "optimizer")
+		profile := content["profiles"].([]any)[0].(map[string]any)
+		testobjects.Must(t, unstructured.SetNestedSlice(profile, c.enabled, "plugins", c.point, "enabled"))
+		unstructured.RemoveNestedField(profile, "plugins", "bind")
+		installation := plugins.NewInstallation()
+		completed, made := setUp(t, optionsOf(t, content), installation.Registry())
+
+		err := installation.Attach(t.Context(), made, completed.Profiles, nil)
+
+		says := err != nil && strings.Contains(err.Error(), "profile default-scheduler: Reservations reserves before PriorityOptimizer")
+		if says != c.refused || !says && err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

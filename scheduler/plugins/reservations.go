@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -34,38 +35,40 @@ const (
 	syncTick = 5 * time.Millisecond
 )
 
-// startReservations starts the ledger, and the reservation controller as soon as the process leads. It reports false if
-// no profile has the plugin, or there is no API server. The watch of plans is not started.
+// startReservations starts the ledger, and the reservation controller as soon as the process leads, if any
+// profile has the plugin and there is an API server. The watch of plans is not started.
 func (i *Installation) startReservations(
 	ctx context.Context, to *scheduler.Scheduler, profiles []config.KubeSchedulerProfile,
 	rehearsers map[string]*rehearsal.Framework,
-) (bool, error) {
-	first := i.firstReserving(profiles)
-	if first == "" || to.Profiles[first].KubeConfig() == nil {
-		return false, nil
+) error {
+	at := slices.IndexFunc(profiles, func(one config.KubeSchedulerProfile) bool { return i.reserving[one.SchedulerName] != nil })
+	if at < 0 || to.Profiles[profiles[at].SchedulerName].KubeConfig() == nil {
+		return nil
 	}
+	first := profiles[at].SchedulerName
 	handle := to.Profiles[first]
 	made, err := client(handle)
 	if err != nil {
-		return false, err
+		return err
 	}
 	plans, err := i.plansOf(handle)
 	if err != nil {
-		return false, err
+		return err
 	}
 	from := reservation.Informers{Reservations: reservation.NewInformer(made), Plans: plans,
 		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer(), Book: resources.NewBook(handle)}
+	retention := time.Duration(i.reserving[first].Args.RetentionSeconds * float64(time.Second))
 	reservationController := controller.New(controller.Parts{
 		Clock: clock.RealClock{}, Store: reservation.NewStore(made), Ledger: i.ledger, Placer: rehearsers[first],
-		Informer: from.Reservations, Recorder: handle.EventRecorder(), Retention: i.reserving[first].Args.Retention(),
+		Informer: from.Reservations, Recorder: handle.EventRecorder(), Retention: retention,
 	})
 	known, err := i.ledger.Watch(klog.FromContext(ctx), from, reservationController.Wake)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", reservations.Name, err)
+		return fmt.Errorf("%s: %w", reservations.Name, err)
 	}
 	for _, plugin := range i.reserving {
 		if err := plugin.Watch(from.Pods); err != nil {
-			return false, err
+			return err
 		}
 	}
 	var absent atomic.Bool
@@ -75,7 +78,7 @@ func (i *Installation) startReservations(
 			cache.DefaultWatchErrorHandler(ctx, of, err)
 		})
 		if err != nil {
-			return false, fmt.Errorf("%s: %w", reservations.Name, err)
+			return fmt.Errorf("%s: %w", reservations.Name, err)
 		}
 	}
 	go from.Reservations.RunWithContext(ctx)
@@ -84,7 +87,7 @@ func (i *Installation) startReservations(
 		awaitLedger(ctx, known, absent.Load)
 		go reservationController.Run(ctx)
 	})
-	return true, nil
+	return nil
 }
 
 // awaitLedger waits for the ledger, so that a process that begins to schedule does not give reserved room away.
@@ -113,13 +116,4 @@ func (i *Installation) wakeRejected(ctx context.Context) {
 			}
 		}
 	}, wakeEvery)
-}
-
-func (i *Installation) firstReserving(profiles []config.KubeSchedulerProfile) string {
-	for _, profile := range profiles {
-		if i.reserving[profile.SchedulerName] != nil {
-			return profile.SchedulerName
-		}
-	}
-	return ""
 }

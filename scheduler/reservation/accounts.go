@@ -11,22 +11,21 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-// account is what pods claim to have taken from one reservation or plan, which may not be known yet. A pod that is no
-// owner, or on another node, has taken nothing, whatever its annotation says: tenants can write annotations too.
-type account struct {
-	// claims are by pod. There are never more of them than pods.
-	claims map[types.UID]*claim
-	// sum is the total of the valid claims.
-	sum resources.Vector
-	// version is the ledger's version when the sum last changed.
-	version uint64
-}
-
+// claim is what a pod claims to have taken from a reservation or plan, which may not be known yet. A pod that is no owner,
+// or on another node, has taken nothing, whatever its annotation says: tenants can write annotations too.
 type claim struct {
 	pod      *v1.Pod
 	node     string
 	requests resources.Vector
+	from     types.UID
 	holds    bool
+}
+
+// account is the total of the valid claims on a reservation or plan.
+type account struct {
+	sum resources.Vector
+	// version is the ledger's version when the sum last changed.
+	version uint64
 }
 
 // Observe updates the claim of a pod as the API shows it.
@@ -39,20 +38,20 @@ func (l *Ledger) Observe(pod *v1.Pod) {
 		l.Release(pod.UID)
 		return
 	}
-	requests := l.book.Needs(pod)
+	made := &claim{pod: pod, node: pod.Spec.NodeName, requests: l.book.Needs(pod), from: taken.UID}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isGone(taken.UID) {
 		l.release(pod.UID)
 		return
 	}
-	l.claim(pod, pod.Spec.NodeName, requests, taken.UID)
+	l.enter(made)
 }
 
 // Release gives back what a pod took, and reports whether it took anything.
 func (l *Ledger) Release(pod types.UID) bool {
 	l.mu.RLock()
-	_, claimed := l.claimed[pod]
+	claimed := l.claims[pod] != nil
 	l.mu.RUnlock()
 	if !claimed {
 		return false // like most pods: the write lock is not needed
@@ -63,102 +62,67 @@ func (l *Ledger) Release(pod types.UID) bool {
 }
 
 func (l *Ledger) release(pod types.UID) (took bool) {
-	from, claimed := l.claimed[pod]
-	if !claimed {
+	made := l.claims[pod]
+	if made == nil {
 		return false
 	}
-	delete(l.claimed, pod)
-	of := l.accounts[from]
-	took = of.claims[pod].holds
-	l.uncount(from, of.claims[pod])
-	delete(of.claims, pod)
-	if len(of.claims) == 0 {
-		delete(l.accounts, from)
-	}
+	took = made.holds
+	l.uncount(made)
+	delete(l.claims, pod)
 	return took
 }
 
-// claim enters what a pod claims to have taken, in place of its earlier claim.
-func (l *Ledger) claim(pod *v1.Pod, node string, requests resources.Vector, from types.UID) {
-	of := l.accounts[from]
-	if of != nil && of.claims[pod.UID].isSame(pod, node, requests) {
-		of.claims[pod.UID].pod = pod
+// enter enters what a pod claims to have taken, in place of its earlier claim.
+func (l *Ledger) enter(made *claim) {
+	if was := l.claims[made.pod.UID]; was.isSame(made) {
+		was.pod = made.pod
 		return
 	}
-	l.release(pod.UID)
-	if of = l.accounts[from]; of == nil {
-		of = &account{claims: map[types.UID]*claim{}}
-		l.accounts[from] = of
-	}
-	made := &claim{pod: pod, node: node, requests: requests}
-	of.claims[pod.UID], l.claimed[pod.UID] = made, from
-	l.count(from, made)
+	l.release(made.pod.UID)
+	l.claims[made.pod.UID] = made
+	l.count(made)
 }
 
 // isSame says that nothing that a claim depends on has changed.
-func (c *claim) isSame(pod *v1.Pod, node string, requests resources.Vector) bool {
-	return c != nil && c.node == node && maps.Equal(c.pod.Labels, pod.Labels) &&
-		equality.Semantic.DeepEqual(c.pod.OwnerReferences, pod.OwnerReferences) &&
-		c.requests.Equal(requests)
+func (c *claim) isSame(now *claim) bool {
+	return c != nil && c.from == now.from && c.node == now.node && maps.Equal(c.pod.Labels, now.pod.Labels) &&
+		equality.Semantic.DeepEqual(c.pod.OwnerReferences, now.pod.OwnerReferences) && c.requests.Equal(now.requests)
 }
 
-// count adds the claim to its account's sum if it is valid.
-func (l *Ledger) count(from types.UID, made *claim) {
-	if one := l.entries[from]; one != nil {
+// count adds the claim to its account if it is valid.
+func (l *Ledger) count(made *claim) {
+	if one := l.entries[made.from]; one != nil {
 		made.holds = one.node == made.node && anySelects(one.owners, made.pod)
-	} else if plan := l.plans[from]; plan != nil {
-		made.holds = plan.claim(made.pod, made.node, made.requests)
+	} else if plan := l.plans[made.from]; plan != nil {
+		made.holds = plan.Claim(made.pod, made.node, made.requests)
 	}
-	if of := l.accounts[from]; made.holds {
-		of.sum, of.version = of.sum.Plus(made.requests), l.nextVersion()
+	if made.holds {
+		l.version++
+		l.accounts[made.from] = account{l.accounts[made.from].sum.Plus(made.requests), l.version}
 	}
 }
 
-func (l *Ledger) uncount(from types.UID, made *claim) {
+func (l *Ledger) uncount(made *claim) {
 	if !made.holds {
 		return
 	}
 	made.holds = false
-	of := l.accounts[from]
-	of.sum, of.version = of.sum.Minus(made.requests), l.nextVersion()
-	if plan := l.plans[from]; plan != nil {
-		plan.release(made.pod.UID)
+	l.version++
+	l.accounts[made.from] = account{l.accounts[made.from].sum.Minus(made.requests), l.version}
+	if plan := l.plans[made.from]; plan != nil {
+		plan.Release(made.pod.UID)
 	}
 }
 
 // recount checks again which claims are valid, after the reservation or plan has changed.
 func (l *Ledger) recount(from types.UID) {
-	of := l.accounts[from]
-	if of == nil {
-		return
-	}
-	for _, made := range of.claims {
-		l.uncount(from, made)
-	}
-	for _, made := range of.claims {
-		l.count(from, made)
-	}
-}
-
-func (l *Ledger) nextVersion() uint64 {
-	l.version++
-	return l.version
-}
-
-func (l *Ledger) closeAccount(of types.UID) {
-	if closed := l.accounts[of]; closed != nil {
-		for pod := range closed.claims {
-			delete(l.claimed, pod)
+	for _, check := range []func(*claim){l.uncount, l.count} {
+		for _, made := range l.claims {
+			if made.from == from {
+				check(made)
+			}
 		}
-		delete(l.accounts, of)
 	}
-}
-
-func (l *Ledger) allocated(of types.UID) resources.Vector {
-	if account := l.accounts[of]; account != nil {
-		return account.sum
-	}
-	return resources.Vector{}
 }
 
 // Account is what pods have taken from one reservation.
@@ -171,13 +135,9 @@ type Account struct {
 func (l *Ledger) Account(of types.UID) Account {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	account := l.accounts[of]
-	if account == nil {
-		return Account{}
-	}
-	counted := Account{Allocated: account.sum}
-	for _, made := range account.claims {
-		if made.holds {
+	counted := Account{Allocated: l.accounts[of].sum}
+	for _, made := range l.claims {
+		if made.from == of && made.holds {
 			counted.Pods = append(counted.Pods, made.pod)
 		}
 	}
@@ -188,8 +148,5 @@ func (l *Ledger) Account(of types.UID) Account {
 func (l *Ledger) AccountVersion(of types.UID) uint64 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	if account := l.accounts[of]; account != nil {
-		return account.version
-	}
-	return 0
+	return l.accounts[of].version
 }

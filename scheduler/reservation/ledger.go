@@ -1,6 +1,7 @@
 package reservation
 
 import (
+	"maps"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,13 +22,11 @@ type Ledger struct {
 	// entries are the reservations that have a node, onNode those of each node.
 	entries map[types.UID]*entry
 	onNode  map[string]map[types.UID]*entry
-	// priorities counts the entries by their priority.
-	priorities map[int32]int
-	owners     ownerIndex
-	plans      map[types.UID]*planRoom
-	// accounts are what pods claim to have taken, by reservation or plan; claimed is that reservation or plan, by pod.
-	accounts map[types.UID]*account
-	claimed  map[types.UID]types.UID
+	owners  ownerIndex
+	plans   map[types.UID]*planRoom
+	// claims are by pod, and accounts by reservation or plan.
+	claims   map[types.UID]*claim
+	accounts map[types.UID]account
 	// version counts the changes of accounts.
 	version uint64
 	// gone are the reservations and plans that ended last: later entries about them are ignored.
@@ -57,9 +56,9 @@ const goneRemembered = 10_000
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
 	return &Ledger{
-		entries: map[types.UID]*entry{}, onNode: map[string]map[types.UID]*entry{}, priorities: map[int32]int{},
+		entries: map[types.UID]*entry{}, onNode: map[string]map[types.UID]*entry{},
 		owners: ownerIndex{}, plans: map[types.UID]*planRoom{},
-		accounts: map[types.UID]*account{}, claimed: map[types.UID]types.UID{},
+		claims: map[types.UID]*claim{}, accounts: map[types.UID]account{},
 		gone: lru.New(goneRemembered), freed: sets.New[string](), news: make(chan struct{}, 1),
 	}
 }
@@ -103,9 +102,6 @@ func (l *Ledger) replace(was, now *entry) {
 		if len(l.onNode[was.node]) == 0 {
 			delete(l.onNode, was.node)
 		}
-		if l.priorities[was.priority]--; l.priorities[was.priority] == 0 {
-			delete(l.priorities, was.priority)
-		}
 		l.owners.remove(was)
 	}
 	if now != nil {
@@ -114,7 +110,6 @@ func (l *Ledger) replace(was, now *entry) {
 			l.onNode[now.node] = map[types.UID]*entry{}
 		}
 		l.onNode[now.node][now.uid] = now
-		l.priorities[now.priority]++
 		l.owners.add(now)
 	}
 }
@@ -122,32 +117,22 @@ func (l *Ledger) replace(was, now *entry) {
 // Requests is what a reservation is to hold.
 func (l *Ledger) Requests(record *Record) resources.Vector { return l.book.Needs(record.Pod()) }
 
-// Withdraw removes a reservation that may be entered again.
-func (l *Ledger) Withdraw(uid types.UID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.withdraw(uid)
-}
-
-func (l *Ledger) withdraw(uid types.UID) {
-	if was := l.entries[uid]; was != nil {
-		l.replace(was, nil)
-		l.free(was.node)
-	}
-}
-
 // Remove removes a reservation that is gone, for good.
 func (l *Ledger) Remove(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.withdraw(uid)
+	if was := l.entries[uid]; was != nil {
+		l.replace(was, nil)
+		l.free(was.node)
+	}
 	l.markGone(uid)
 }
 
 // markGone makes sure that nothing more is entered about a reservation or plan that has ended.
 func (l *Ledger) markGone(uid types.UID) {
 	l.gone.Add(uid, nil)
-	l.closeAccount(uid)
+	maps.DeleteFunc(l.claims, func(_ types.UID, made *claim) bool { return made.from == uid })
+	delete(l.accounts, uid)
 }
 
 func (l *Ledger) isGone(uid types.UID) bool {
@@ -222,12 +207,12 @@ func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {
 	for _, plan := range l.plans {
 		free = free.Minus(plan.Outstanding()[node])
 	}
-	return capacity.Minus(l.allocated(record.UID())).AtLeastNothing().FitsIn(free)
+	return capacity.Minus(l.accounts[record.UID()].sum).AtLeastNothing().FitsIn(free)
 }
 
 // left is what is left of a reservation's capacity.
 func (l *Ledger) left(one *entry) resources.Vector {
-	return one.capacity.Minus(l.allocated(one.uid)).AtLeastNothing()
+	return one.capacity.Minus(l.accounts[one.uid].sum).AtLeastNothing()
 }
 
 // Take gives the pod its place of a plan on the node, or lets it take from the reservation there that it fills most. ok
@@ -237,7 +222,7 @@ func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for uid, plan := range l.plans {
-		if plan.claim(pod, node, requests) {
+		if plan.Claim(pod, node, requests) {
 			taken, ok = Taken{Name: plan.name, UID: uid, Planned: true}, true
 			break
 		}
@@ -246,25 +231,20 @@ func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
 		taken, ok = l.fullest(pod, node, requests)
 	}
 	if ok {
-		l.claim(pod, node, requests, taken.UID)
+		l.enter(&claim{pod: pod, node: node, requests: requests, from: taken.UID})
 	}
 	return taken, ok
 }
 
-func (l *Ledger) fullest(pod *v1.Pod, node string, requests resources.Vector) (Taken, bool) {
-	var best *Offer
+func (l *Ledger) fullest(pod *v1.Pod, node string, requests resources.Vector) (taken Taken, ok bool) {
+	var best Offer
 	for _, one := range l.onNode[node] {
-		if !one.open || !anySelects(one.owners, pod) {
-			continue
-		}
-		if offer, enough := l.offer(one, requests); enough && (best == nil || fuller(offer, *best, requests)) {
-			best = &offer
+		offer, enough := l.offer(one, requests)
+		if one.open && enough && anySelects(one.owners, pod) && (!ok || fuller(offer, best, requests)) {
+			best, ok = offer, true
 		}
 	}
-	if best == nil {
-		return Taken{}, false
-	}
-	return Taken{Name: best.Name, UID: best.uid}, true
+	return Taken{Name: best.Name, UID: best.uid}, ok
 }
 
 // fuller says whether one is fuller than the other once the pod has taken from it. Names break ties, so that the choice

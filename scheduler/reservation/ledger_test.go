@@ -139,7 +139,7 @@ func TestReservationThatIsGoneIsNotEnteredAgain(t *testing.T) {
 	l.Put(withdrawn)
 
 	l.Remove(deleted.UID())
-	l.Withdraw(withdrawn.UID())
+	l.Put(reserved(t, "w", "n2", "2", "a", inPhase("Pending")))
 	between := held(l, stranger, "n2")
 	l.Put(deleted)
 	l.Put(withdrawn)
@@ -208,7 +208,7 @@ func TestForgedAnnotationTakesNothing(t *testing.T) {
 				l.Observe(forged)
 			}
 			l.Put(reserved(t, "r", "n1", "2", "a"))
-			l.HoldPlan("uid-p", "p", places(moved("n1", "1", "b")))
+			l.HoldPlan(plan(t, moved("n1", "1", "b")))
 			if !anew {
 				l.Observe(forged)
 			}
@@ -250,7 +250,7 @@ func TestLedgerIsSafeForConcurrentUse(t *testing.T) {
 			for i := range 200 {
 				name := fmt.Sprint("r-", i%5)
 				l.Put(reserved(t, name, "n1", "1000", "a", ofGeneration(int64(i))))
-				l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", fmt.Sprint(1+i%2), "b")))
+				l.HoldPlan(plan(t, moved("n1", "1", "a"), moved("n1", fmt.Sprint(1+i%2), "b")))
 				pod := podOf("a", fmt.Sprint("a-", worker, "-", i), "1", 0)
 				view := l.For(podOf("b", "b", "1", 0), false)
 				view.IsRestricted()

@@ -109,9 +109,6 @@ func (o *Owner) namesPods() bool {
 		(o.Controller == nil || o.Controller.Name != "" || o.Controller.UID != "")
 }
 
-// Owns says whether the reservation is for the pod. An owner that names nothing selects no pods.
-func (r *Record) Owns(pod *v1.Pod) bool { return anySelects(parseOwners(r.Spec.Owners), pod) }
-
 func anySelects(owners []owner, pod *v1.Pod) bool {
 	return slices.ContainsFunc(owners, func(one owner) bool { return one.selects(pod) })
 }

@@ -54,9 +54,10 @@ func TestOwnersAreAlternativesOfWhichAllPartsMustHold(t *testing.T) {
 		"one of two alternatives does": {[]reservation.Owner{{LabelSelector: labels("b")}, {Object: object("ns", "p", "")}}, true},
 	}
 	for name, c := range cases {
-		record := &reservation.Record{}
-		record.Spec.Owners = c.owners
-		if got := record.Owns(pod); got != c.want {
+		room, ledger := reserved(t, "room", "n1", "2", "a"), reservation.NewLedger()
+		room.Spec.Owners = c.owners
+		ledger.Put(room)
+		if got := len(ledger.For(pod, false).Offers) > 0; got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
@@ -72,7 +73,7 @@ func TestLabelsOfAnOwnerCanBeBoundToANamespace(t *testing.T) {
 	owner, stranger := podOf("web", "p", "1", 0), podOf("web", "q", "1", 0)
 	stranger.Namespace = "elsewhere"
 
-	ours, theirs := ledger.For(owner, false).Offers()["n1"], ledger.For(stranger, false).Offers()["n1"]
+	ours, theirs := ledger.For(owner, false).Offers["n1"], ledger.For(stranger, false).Offers["n1"]
 
 	if len(ours) != 1 || len(theirs) != 0 {
 		t.Errorf("offers %v to the owner, %v to a pod with its labels in another namespace", ours, theirs)

@@ -19,25 +19,29 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2/ktesting"
 
+	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	rules "github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// moved is the place of a replacement of an app's pod. It has priority 5.
-func moved(node, cpu, app string) reservation.Place {
-	return reservation.Place{Node: node, Kind: snapshot.Kind{Owner: types.UID("rs-" + app), Class: cpu}, Namespace: "ns", Priority: 5,
-		Requests: (*resources.Book)(nil).Needs(podOf(app, "", cpu, 5)), Settled: 1}
+// moved is the move of an app's pod, which is gone, to the node. It has priority 5.
+func moved(node, cpu, app string) *packingplan.Step {
+	return &packingplan.Step{Pod: "ns/gone", PodUID: "gone", OwnerUID: "rs-" + app, Class: cpu, From: "n0", To: node}
 }
 
-func places(all ...reservation.Place) *reservation.Places {
-	made := reservation.NewPlaces()
-	for _, one := range all {
-		made.Add(one)
+// plan is the plan p with these moves.
+func plan(t *testing.T, moves ...*packingplan.Step) *packingplan.Record {
+	t.Helper()
+	status := packingplan.Status{Phase: packingplan.Executing, Steps: moves}
+	for _, cpu := range []string{"1", "2", "3"} {
+		status.Classes = append(status.Classes, packingplan.Class{ID: cpu, Priority: 5,
+			Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse(cpu)}})
 	}
-	return made
+	return testobjects.Value(packingplan.Read(planOf(t, status)))(t)
 }
 
 // bound is the pod on a node, with the annotation of what it took.
@@ -52,7 +56,7 @@ func bound(pod *v1.Pod, node, from string) *v1.Pod {
 // room that is held for later arrivals.
 func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 	l := reservation.NewLedger()
-	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", "3", "b")))
+	l.HoldPlan(plan(t, moved("n1", "1", "a"), moved("n1", "3", "b")))
 	l.Put(reserved(t, "standing", "n1", "2", "c"))
 	for name, c := range map[string]struct {
 		pod  *v1.Pod
@@ -74,7 +78,7 @@ func TestRoomOfAPlanIsHeldForItsPods(t *testing.T) {
 // An arriving pod takes one place, whose room is no longer held.
 func TestArrivalTakesOnePlaceOfThePlan(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
-	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", "1", "a"), moved("n2", "1", "a")))
+	l.HoldPlan(plan(t, moved("n1", "1", "a"), moved("n1", "1", "a"), moved("n2", "1", "a")))
 
 	taken, ok := l.Take(podOf("a", "a-1", "1", 5), "n1")
 	again, _ := l.Take(podOf("a", "a-1", "1", 5), "n1")
@@ -107,8 +111,8 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 	testobjects.Must(t, err)
 	arrived := bound(podOf("b", "b-2", "1500m", 5), "n1", "p")
 	for name, updates := range map[string][]func(*reservation.Ledger){
-		"first the plan": {func(l *reservation.Ledger) { hold(l, record) }, func(l *reservation.Ledger) { l.Observe(arrived) }},
-		"first the pod":  {func(l *reservation.Ledger) { l.Observe(arrived) }, func(l *reservation.Ledger) { hold(l, record) }},
+		"first the plan": {func(l *reservation.Ledger) { l.HoldPlan(record) }, func(l *reservation.Ledger) { l.Observe(arrived) }},
+		"first the pod":  {func(l *reservation.Ledger) { l.Observe(arrived) }, func(l *reservation.Ledger) { l.HoldPlan(record) }},
 	} {
 		l := reservation.NewLedger()
 		for _, update := range updates {
@@ -120,25 +124,22 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 	}
 }
 
-func hold(l *reservation.Ledger, record *packingplan.Record) {
-	l.HoldPlan(record.UID(), record.Name(), reservation.PlacesOf(record))
-}
-
 // Where a plan is carried out, its execution alone fills its places: its record comes late, and a pod of its workload that
 // has none of them must not count as one that has.
 func TestRoomOfAPlanIsThatOfItsExecution(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
-	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", "1", "a")))
-	execution, pod, other := places(moved("n1", "1", "a"), moved("n1", "1", "a")), podOf("a", "a-1", "1", 5), podOf("a", "a-2", "1", 5)
+	pod, other, record := podOf("a", "a-1", "1", 5), podOf("a", "a-2", "1", 5), plan(t, moved("n1", "1", "a"), moved("n1", "1", "a"))
+	l.HoldPlan(record)
+	step := rules.Step{To: "n1", Pod: &snapshot.Pod{Object: pod, Owner: "rs-a", Class: snapshot.Classes{}.ID(pod), Priority: 5,
+		Requests: (*resources.Book)(nil).Needs(pod)}}
+	execution := executor.New(&rules.Plan{Placements: []rules.Step{step, step}}, nil, 1)
 	l.CarryPlan("uid-p", execution)
 
-	execution.Lock()
-	took := execution.Take(pod, execution.Kinds[moved("n1", "1", "a").Kind]["n1"])
-	execution.Unlock()
+	took := execution.Reserve(pod, "n1", true)
 	taken, planned := l.Take(pod, "n1")
 	_, ordinary := l.Take(other, "n1")
 	l.Observe(bound(other, "n1", "p"))
-	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a"), moved("n1", "1", "a")))
+	l.HoldPlan(record)
 
 	if got := held(l, stranger, "n1"); !took || !planned || !taken.Planned || ordinary || got != 1000 {
 		t.Errorf("took %t, then %v, %v; another one %t; %d held", took, taken, planned, ordinary, got)
@@ -149,12 +150,12 @@ func TestRoomOfAPlanIsThatOfItsExecution(t *testing.T) {
 func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
 	arrivals := moved("n1", "1", "a")
-	l.HoldPlan("uid-p", "p", places(arrivals))
-	l.HoldPlan("uid-p", "p", places(arrivals))
+	l.HoldPlan(plan(t, arrivals))
+	l.HoldPlan(plan(t, arrivals))
 	before := held(l, stranger, "n1")
 
 	l.EndPlan("uid-p")
-	l.HoldPlan("uid-p", "p", places(arrivals))
+	l.HoldPlan(plan(t, arrivals))
 	l.Observe(bound(podOf("a", "a-1", "1", 5), "n1", "p"))
 
 	if before != 1000 || held(l, stranger, "n1") != 0 || !l.Empty() {
@@ -165,7 +166,7 @@ func TestPlanThatHasEndedHoldsNothingAnyMore(t *testing.T) {
 // A plan's own room must not count in its rehearsal, nor in the next snapshot.
 func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("b", "s", "1", 0)
-	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a")))
+	l.HoldPlan(plan(t, moved("n1", "1", "a")))
 	l.Put(reserved(t, "standing", "n1", "2", "a"))
 
 	rehearsed, _ := l.For(stranger, true).Held("n1")
@@ -179,7 +180,7 @@ func TestRoomOfPlansDoesNotCountInRehearsals(t *testing.T) {
 func TestRoomOfAPlanIsNotReserved(t *testing.T) {
 	l, record := reservation.NewLedger(), reserved(t, "r", "n1", "2", "c", inPhase("Waiting"))
 	l.Put(record)
-	l.HoldPlan("uid-p", "p", places(moved("n1", "1", "a")))
+	l.HoldPlan(plan(t, moved("n1", "1", "a")))
 	free := resources.OfList(v1.ResourceList{v1.ResourceCPU: resource.MustParse("2.5"), v1.ResourcePods: resource.MustParse("10")})
 	before := l.HasRoom(record, free)
 	l.EndPlan("uid-p")
@@ -266,7 +267,7 @@ func TestObjectThatCannotBeReadIsLeftOut(t *testing.T) {
 }
 
 // overtaken is a store whose objects are always changed just before a write, and the calls to the API.
-func overtaken(t *testing.T) (store *reservation.Store, record *reservation.Record, calls func() []clienttesting.Action) {
+func overtaken(t *testing.T) (store reservation.Store, record *reservation.Record, calls func() []clienttesting.Action) {
 	t.Helper()
 	client := testobjects.CustomClient()
 	conflict := func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -281,7 +282,7 @@ func overtaken(t *testing.T) (store *reservation.Store, record *reservation.Reco
 func TestStatusOfAReservationThatHasChangedIsNotWritten(t *testing.T) {
 	store, record, calls := overtaken(t)
 
-	err := store.WriteStatus(context.Background(), record)
+	err := store.WriteStatus(context.Background(), &record.Object)
 
 	if !apierrors.IsConflict(err) || len(calls()) != 1 {
 		t.Errorf("%v after %d calls, want a conflict after one", err, len(calls()))
@@ -292,7 +293,7 @@ func TestStatusOfAReservationThatHasChangedIsNotWritten(t *testing.T) {
 func TestReservationWithTheNameOfACollectedOneIsNotDeleted(t *testing.T) {
 	store, record, calls := overtaken(t)
 
-	if err := store.Delete(context.Background(), record); err != nil {
+	if err := store.Delete(context.Background(), &record.Object); err != nil {
 		t.Errorf("%v, want a namesake to be left alone", err)
 	}
 
@@ -306,20 +307,20 @@ func TestReservationWithTheNameOfACollectedOneIsNotDeleted(t *testing.T) {
 // pods of one workload that have exchanged their places change nothing.
 func TestOnlyNodesWhosePlacesChangeAreTriedAgain(t *testing.T) {
 	l := reservation.NewLedger()
-	first := []reservation.Place{moved("n1", "1", "a"), moved("n2", "2", "b"), moved("n1", "2", "b"), moved("n3", "1", "c")}
-	l.HoldPlan("uid-p", "p", places(first...))
+	first := []*packingplan.Step{moved("n1", "1", "a"), moved("n2", "2", "b"), moved("n1", "2", "b"), moved("n3", "1", "c")}
+	l.HoldPlan(plan(t, first...))
 	for text, c := range map[string]struct {
-		now  []reservation.Place
+		now  []*packingplan.Step
 		want []string
 	}{
-		"exchanged":  {[]reservation.Place{first[0], first[2], first[1], first[3]}, nil},
-		"not needed": {[]reservation.Place{first[0], first[1], first[2]}, []string{"n3"}},
-		"elsewhere":  {[]reservation.Place{first[0], first[1], moved("n4", "2", "b"), first[3]}, []string{"n1", "n4"}},
+		"exchanged":  {[]*packingplan.Step{first[0], first[2], first[1], first[3]}, nil},
+		"not needed": {[]*packingplan.Step{first[0], first[1], first[2]}, []string{"n3"}},
+		"elsewhere":  {[]*packingplan.Step{first[0], first[1], moved("n4", "2", "b"), first[3]}, []string{"n1", "n4"}},
 	} {
-		l.HoldPlan("uid-p", "p", places(first...))
+		l.HoldPlan(plan(t, first...))
 		l.Freed()
 
-		l.HoldPlan("uid-p", "p", places(c.now...))
+		l.HoldPlan(plan(t, c.now...))
 
 		if freed := l.Freed(); !freed.Equal(sets.New(c.want...)) {
 			t.Errorf("%s: %v may have room, want %v", text, freed, c.want)

@@ -1,16 +1,15 @@
 package reservation
 
 import (
-	"context"
+	"cmp"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/customobject"
 )
@@ -28,46 +27,24 @@ type Record struct {
 
 // Pod is the pod with which plugins choose a node for the reservation.
 func (r *Record) Pod() *v1.Pod {
-	pod := &v1.Pod{}
-	if r.Spec.Template != nil {
-		pod.ObjectMeta = *r.Spec.Template.ObjectMeta.DeepCopy()
-		pod.Spec = *r.Spec.Template.Spec.DeepCopy()
-	}
-	if pod.Namespace == "" {
-		pod.Namespace = metav1.NamespaceDefault
-	}
+	template := r.Spec.Template.DeepCopy()
+	pod := &v1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace = cmp.Or(pod.Namespace, metav1.NamespaceDefault)
 	pod.Name, pod.UID = "reservation-"+r.Name(), r.UID()
 	pod.Spec.NodeName = ""
 	return pod
 }
 
-// Wanted is the node that the template names, or "".
-func (r *Record) Wanted() string {
-	if r.Spec.Template == nil {
-		return ""
-	}
-	return r.Spec.Template.Spec.NodeName
-}
-
 // Priority is that of the template's pod. Pods of higher priority are not kept out.
-func (r *Record) Priority() int32 {
-	if r.Spec.Template == nil || r.Spec.Template.Spec.Priority == nil {
-		return 0
-	}
-	return *r.Spec.Template.Spec.Priority
-}
+func (r *Record) Priority() int32 { return ptr.Deref(r.Spec.Template.Spec.Priority, 0) }
 
-// Expiry is when the reservation ends; ok is false if it never does.
-func (r *Record) Expiry() (at time.Time, ok bool) {
-	switch {
-	case r.Spec.Expires != nil:
-		return r.Spec.Expires.Time, true
-	case r.Spec.TTL == nil:
-		return r.Created().Add(DefaultTTL), true
-	case r.Spec.TTL.Duration == 0:
-		return time.Time{}, false
+// Expired says that the reservation has ended. One with a TTL of 0 never does.
+func (r *Record) Expired(now time.Time) bool {
+	if r.Spec.Expires != nil {
+		return !now.Before(r.Spec.Expires.Time)
 	}
-	return r.Created().Add(r.Spec.TTL.Duration), true
+	ttl := ptr.Deref(r.Spec.TTL, metav1.Duration{Duration: DefaultTTL}).Duration
+	return ttl != 0 && !now.Before(r.Created().Add(ttl))
 }
 
 // Set sets a condition. Its transition time is that of the last change.
@@ -78,28 +55,23 @@ func (s *Status) Set(condition string, holds bool, reason, message string, now t
 	}
 	next := Condition{Type: condition, Status: status, Reason: reason, Message: message,
 		LastProbeTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(now)}
-	for i, known := range s.Conditions {
-		if known.Type != condition {
-			continue
-		}
-		if known.Status == status && known.Reason == reason && known.Message == message {
-			return
-		}
-		if known.Status == status {
-			next.LastTransitionTime = known.LastTransitionTime
-		}
-		s.Conditions[i] = next
+	known := s.Condition(condition)
+	switch {
+	case known == nil:
+		s.Conditions = append(s.Conditions, next)
 		return
+	case known.Status == status && known.Reason == reason && known.Message == message:
+		return
+	case known.Status == status:
+		next.LastTransitionTime = known.LastTransitionTime
 	}
-	s.Conditions = append(s.Conditions, next)
+	*known = next
 }
 
 // Condition finds a condition by its type, or returns nil.
 func (s *Status) Condition(condition string) *Condition {
-	for i := range s.Conditions {
-		if s.Conditions[i].Type == condition {
-			return &s.Conditions[i]
-		}
+	if at := slices.IndexFunc(s.Conditions, func(one Condition) bool { return one.Type == condition }); at >= 0 {
+		return &s.Conditions[at]
 	}
 	return nil
 }
@@ -121,46 +93,10 @@ func Read(object any) (*Record, error) {
 	return &Record{*read}, nil
 }
 
-// Copy is a record whose status may be changed.
-func (r *Record) Copy() *Record {
-	copied := *r
-	copied.Status = *r.Status.DeepCopy()
-	return &copied
-}
-
-// DeepCopy is an independent copy.
-func (s *Status) DeepCopy() *Status {
-	copied := *s
-	copied.Conditions = slices.Clone(s.Conditions)
-	copied.CurrentOwners = slices.Clone(s.CurrentOwners)
-	copied.Allocatable, copied.Allocated = s.Allocatable.DeepCopy(), s.Allocated.DeepCopy()
-	return &copied
-}
-
-// Equal says whether both are semantically equal.
-func (s *Status) Equal(other *Status) bool { return equality.Semantic.DeepEqual(s, other) }
-
-// Store writes Reservation objects.
-type Store struct {
-	objects customobject.Store[Spec, Status]
-}
+// Store writes the objects.
+type Store = customobject.Store[Spec, Status]
 
 // NewStore writes through the client.
-func NewStore(client dynamic.Interface) *Store {
-	return &Store{customobject.NewStore[Spec, Status](objectType, client)}
-}
-
-// WriteStatus writes the record's status, unless the object has been changed meanwhile.
-func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
-	return s.objects.WriteStatus(ctx, &record.Object)
-}
-
-// Delete removes the object. It is no error if the object is gone, or another one has its name by now.
-func (s *Store) Delete(ctx context.Context, record *Record) error {
-	uid := record.UID()
-	err := s.objects.Delete(ctx, record.Name(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-	if apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
+func NewStore(client dynamic.Interface) Store {
+	return customobject.NewStore[Spec, Status](objectType, client)
 }

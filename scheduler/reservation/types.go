@@ -51,7 +51,7 @@ const (
 // Spec is what to hold, and for which pods.
 type Spec struct {
 	// Template is a pod with the room to hold; its spec.nodeName may name the node.
-	Template *v1.PodTemplateSpec `json:"template,omitempty"`
+	Template v1.PodTemplateSpec `json:"template"`
 	// Owners are alternatives.
 	Owners []Owner `json:"owners,omitempty"`
 	// PreAllocation takes a node although the room is not free there yet.

@@ -10,7 +10,8 @@ import (
 )
 
 // View is what is reserved from the point of view of one pod. Its cost grows with what is reserved for the pod, and per
-// node with what is reserved on that node. What Reservations hold is looked up on demand.
+// node with what is reserved on that node; only IsRestricted may look at all Reservations. What they hold is looked up on
+// demand.
 type View struct {
 	ledger   *Ledger
 	pod      types.UID
@@ -18,8 +19,9 @@ type View struct {
 	// own are the reservations that the pod owns.
 	own sets.Set[types.UID]
 	// plans are the rooms of the plans that do not expect the pod. None of them ever changes.
-	plans  []map[string]resources.Vector
-	offers map[string][]Offer
+	plans []map[string]resources.Vector
+	// Offers are those on each node that have enough left for the pod.
+	Offers map[string][]Offer
 }
 
 // Offer is what is left of a reservation, or a plan's place, that a pod may take from.
@@ -33,7 +35,7 @@ type Offer struct {
 // For is the view of a pod. In a rehearsal the room of plans does not count: the plan itself is being tried.
 func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 	v := &View{ledger: l, pod: pod.UID, priority: corev1helpers.PodPriority(pod), own: sets.New[types.UID](),
-		offers: map[string][]Offer{}}
+		Offers: map[string][]Offer{}}
 	requests := l.book.Needs(pod)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -44,15 +46,15 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 		}
 		v.own.Insert(uid)
 		if offer, enough := l.offer(one, requests); enough && one.open {
-			v.offers[one.node] = append(v.offers[one.node], offer)
+			v.Offers[one.node] = append(v.Offers[one.node], offer)
 		}
 	})
 	for uid, plan := range l.plans {
-		if places := plan.expected(pod); len(places) > 0 {
-			for _, one := range plan.left(places, requests) {
-				v.offers[one.Node] = append(v.offers[one.Node], Offer{Name: plan.name, Capacity: one.Requests, Left: one.Requests, uid: uid})
-			}
-		} else if room := plan.Outstanding(); len(room) > 0 && !rehearsal && v.priority <= plan.priority {
+		places, expected := plan.For(pod, requests)
+		for _, one := range places {
+			v.Offers[one.Node] = append(v.Offers[one.Node], Offer{Name: plan.name, Capacity: one.Requests, Left: one.Requests, uid: uid})
+		}
+		if room := plan.Outstanding(); !expected && len(room) > 0 && !rehearsal && v.priority <= plan.Priority {
 			v.plans = append(v.plans, room)
 		}
 	}
@@ -66,26 +68,17 @@ func (l *Ledger) offer(one *entry, requests resources.Vector) (offer Offer, enou
 	return Offer{Name: one.name, Capacity: one.capacity, Left: left, uid: one.uid}, requests.WithPods(0).FitsIn(left)
 }
 
-// Offers are the offers on each node that have enough left for the pod.
-func (v *View) Offers() map[string][]Offer { return v.offers }
-
 // IsRestricted says whether any room is held against the pod, on whatever node.
 func (v *View) IsRestricted() bool {
 	l := v.ledger
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	against := 0
-	for priority, count := range l.priorities {
-		if priority >= v.priority {
-			against += count
+	for _, one := range l.entries {
+		if !v.passes(one) {
+			return true
 		}
 	}
-	for uid := range v.own {
-		if one := l.entries[uid]; one != nil && one.priority >= v.priority && v.passes(one) {
-			against--
-		}
-	}
-	return against > 0 || len(v.plans) > 0
+	return len(v.plans) > 0
 }
 
 // Held is the room on the node that the pod must not take: that of reservations that are not for it, and of plans that do

@@ -55,7 +55,7 @@ func (l *Ledger) Watch(logger klog.Logger, from Informers, changed func()) (sync
 func (l *Ledger) putPlan(record *packingplan.Record) {
 	switch phase := record.Status.Phase; {
 	case phase == packingplan.Executing:
-		l.HoldPlan(record.UID(), record.Name(), PlacesOf(record))
+		l.HoldPlan(record)
 	case phase.Final():
 		l.EndPlan(record.UID())
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 	"github.com/stowage/stowage/scheduler/plugins/scorecache"
 	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 const (
@@ -75,7 +76,7 @@ func (p *planning) plugins(others frameworkruntime.Registry) frameworkruntime.Re
 	registry := maps.Clone(others)
 	registry[priorityoptimizer.Name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		plugin, err := priorityoptimizer.NewIn(ctx, args, handle, priorityoptimizer.World{
-			Clock: p.run.clock, Dynamic: p.api.client, Plans: p.plans, Client: p.run.api.client,
+			Clock: p.run.clock, Dynamic: p.api.client, Plans: p.plans, Ledger: reservation.NewLedger(), Client: p.run.api.client,
 			Process: fmt.Sprintf("%s-%d", handle.ProfileName(), p.processes)})
 		if err != nil {
 			return nil, err
@@ -116,7 +117,7 @@ func (p *planning) attach(
 		if err != nil {
 			return fmt.Errorf("profile %s: %w", profile.SchedulerName, err)
 		}
-		plugin.Attach(rehearser, nil, nil)
+		plugin.Attach(rehearser, nil)
 		plugin.HandleFailures(to)
 		plugin.Lead()
 		p.coolDown = max(p.coolDown, plugin.CoolDown())

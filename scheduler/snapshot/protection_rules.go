@@ -1,7 +1,9 @@
 package snapshot
 
 import (
+	"math"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,10 +77,7 @@ var lasting = append(slices.Clone(ofNode), []rule{
 	// A Job may count an eviction as a failure, of which its backoffLimit allows so many.
 	{Job, func(s *subject) bool { return s.rules.KeepJobs && s.controllerKind() == "Job" }},
 	// Such a pod needs its time to shut down, and the plan would have to wait for it.
-	{LongGracePeriod, func(s *subject) bool {
-		grace := ptr.Deref(s.pod.Spec.TerminationGracePeriodSeconds, v1.DefaultTerminationGracePeriodSeconds)
-		return s.rules.MaxGracePeriod > 0 && float64(grace) > s.rules.MaxGracePeriod.Seconds()
-	}},
+	{LongGracePeriod, func(s *subject) bool { return s.rules.MaxGracePeriod > 0 && GraceOf(s.pod) > s.rules.MaxGracePeriod }},
 	// It is not known where else the pod could run. The last: it is no rule of the cluster's.
 	{Unsupported, func(s *subject) bool { return len(s.class.message.Unsupported) > 0 }},
 }...)
@@ -158,6 +157,12 @@ func (s *subject) controllerKind() string {
 		return ""
 	}
 	return s.controller.Kind
+}
+
+// GraceOf is how long the pod may take to terminate, at most some decades: the API accepts longer times than a Duration has.
+func GraceOf(pod *v1.Pod) time.Duration {
+	seconds := ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, v1.DefaultTerminationGracePeriodSeconds)
+	return time.Duration(min(seconds, math.MaxInt32)) * time.Second
 }
 
 // IsReady says whether the pod serves and will continue to.

@@ -19,6 +19,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
@@ -378,6 +379,14 @@ type Kind struct {
 
 // Kind is that of the pod. No other pod can replace one without a controller: it is its own owner.
 func (p *Pod) Kind() Kind { return Kind{cmp.Or(p.Owner, p.Object.UID), p.Class} }
+
+// OwnerOf is the pod's controller, or the pod itself.
+func OwnerOf(pod *v1.Pod) types.UID {
+	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
+		return controller.UID
+	}
+	return pod.UID
+}
 
 // KindOf is that of the pods that may take the step's place: of its pod and of the replacements.
 func KindOf(step *packingplan.Step) Kind {

@@ -99,15 +99,8 @@ func (t *Table) Reason(uid types.UID) Reason {
 }
 
 // Count counts the pods that wait for one of the reasons.
-func (t *Table) Count(reasons ...Reason) (count int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, one := range t.pods {
-		if slices.Contains(reasons, one.Reason) {
-			count++
-		}
-	}
-	return count
+func (t *Table) Count(reasons ...Reason) int {
+	return len(t.Pods(func(one Entry) bool { return slices.Contains(reasons, one.Reason) }))
 }
 
 // Pods are those that the function selects, in the form that the scheduling queue activates.

@@ -43,8 +43,6 @@ type Plugin struct {
 	lead records.Lead
 	// rehearser is where plans are rehearsed; nil until the scheduler is complete.
 	rehearser atomic.Pointer[planning.Rehearser]
-	// ledger holds the room of plans; nil without reservations.
-	ledger atomic.Pointer[reservation.Ledger]
 	// byHand is the state machine where Step runs it; nil where the plugin does.
 	byHand *loop
 }
@@ -56,6 +54,8 @@ type World struct {
 	// server to keep them in.
 	Dynamic dynamic.Interface
 	Plans   cache.SharedIndexInformer
+	// Ledger holds the room of plans and reservations, for all profiles.
+	Ledger *reservation.Ledger
 	// Client is for evictions and for marks on nodes. It has a rate limit of its own: evictions must not wait for bindings,
 	// nor bindings for evictions.
 	Client clientset.Interface
@@ -72,9 +72,11 @@ type parts struct {
 }
 
 // New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and the caller runs it; it is nil
-// where there is no API server.
-func New(ctx context.Context, object runtime.Object, handle fwk.Handle, plans cache.SharedIndexInformer) (fwk.Plugin, error) {
-	in := World{Clock: clock.RealClock{}, Plans: plans}
+// where there is no API server. The profiles share the ledger, too.
+func New(
+	ctx context.Context, object runtime.Object, handle fwk.Handle, plans cache.SharedIndexInformer, ledger *reservation.Ledger,
+) (fwk.Plugin, error) {
+	in := World{Clock: clock.RealClock{}, Plans: plans, Ledger: ledger}
 	if plans != nil {
 		var err error
 		if in.Dynamic, err = dynamic.NewForConfig(handle.KubeConfig()); err != nil {
@@ -112,7 +114,7 @@ func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fw
 		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 	}
 	view := clusterview.New(handle, args.Rules(handle.ProfileName()))
-	view.Now = with.Clock.Now
+	view.Now, view.Held, view.OwnerLabels = with.Clock.Now, with.Ledger.HeldByNode, with.Ledger.OwnerLabels
 	p := &Plugin{Gate: gate.New(handle, logger, with.Clock, paceOf(args), view.Book), view: view, logger: logger}
 	p.lead.Logger = logger
 	p.Hold.Ended = func(held time.Duration) { metrics.HeldSeconds.Add(held.Seconds()) }
@@ -136,16 +138,11 @@ func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fw
 }
 
 // Attach hands over what the plugin needs of the complete scheduler. Without a framework to rehearse plans in, no plan
-// is made. The ledger holds the room of plans; it is nil where no profile has reservations. The lease is nil where no
-// other process can lead.
-func (p *Plugin) Attach(to *rehearsal.Framework, ledger *reservation.Ledger, lease *leadership.Lease) {
+// is made. The lease is nil where no other process can lead.
+func (p *Plugin) Attach(to *rehearsal.Framework, lease *leadership.Lease) {
 	var replaying planning.Rehearser = to
 	p.rehearser.Store(&replaying)
-	p.ledger.Store(ledger)
 	p.lead.Lease.Store(lease)
-	if ledger != nil {
-		p.view.Held, p.view.OwnerLabels = ledger.HeldByNode, ledger.OwnerLabels
-	}
 }
 
 // startUpHold is how long a process that begins to schedule holds pods back until it knows whether there is a plan to

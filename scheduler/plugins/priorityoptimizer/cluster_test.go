@@ -147,13 +147,14 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 		c.must(client.Ready(connecting))
 	}
 	plans := packingplan.NewInformer(c.plans)
+	c.ledger = reservation.NewLedger()
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-		plugin, err := assemble(ctx, c.args, handle, parts{World: World{Clock: c.clock, Dynamic: c.plans, Plans: plans, Client: c.client},
+		plugin, err := assemble(ctx, c.args, handle, parts{World: World{Clock: c.clock, Dynamic: c.plans, Plans: plans, Ledger: c.ledger,
+			Client: c.client},
 			solver: watchedSolver{client, c.optimizer}, statusBytes: c.statusBytes})
 		c.plugin = plugin
 		return plugin, err
 	}}
-	c.ledger = reservation.NewLedger()
 	c.must(registry.Merge(c.otherPlugins(c.ledger, false)))
 	configuration, err := options.LoadConfigFromFile(klog.Background(), optimizerProfile)
 	c.must(err)
@@ -177,7 +178,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	c.must(err)
 	go from.Reservations.RunWithContext(ctx)
 	go from.Plans.RunWithContext(ctx)
-	c.plugin.Attach(rehearser, c.ledger, c.lease)
+	c.plugin.Attach(rehearser, c.lease)
 	c.plugin.HandleFailures(c.scheduler)
 	leadership.Announce(c.scheduler, c.plugin.Lead)
 	c.watches.Store(0)

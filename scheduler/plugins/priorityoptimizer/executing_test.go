@@ -197,8 +197,8 @@ func TestReplacementOfAnEvictedPodDoesNotStealItsRoomBack(t *testing.T) {
 			if c.nodeOf("high") != "n1" || c.nodesOf("low")[0] != "" {
 				t.Errorf("high on %q, low on %q", c.nodeOf("high"), c.nodesOf("low"))
 			}
-			if states := c.plansOf()[0].Status.Evictions(); len(states) != 1 || states[0].State != "Gone" {
-				t.Errorf("evictions = %+v", states)
+			if steps := c.plansOf()[0].Status.Steps; len(steps) != 2 || steps[1].To != "" || steps[1].State != "Gone" {
+				t.Errorf("steps = %+v", steps)
 			}
 		})
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
-	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -83,7 +82,9 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 	if session.Record.IsRehearsed() {
 		return l.runner.Empty(session.Record, session.Rules), nil
 	}
-	l.records.HoldRoom(session.Record)
+	// No other pod may take what a plan frees, so its room is held before anything is evicted. Every other process holds it
+	// as soon as it sees that the plan is being carried out.
+	l.records.Ledger.HoldPlan(session.Record)
 	expected := *session.Record
 	expected.Status.Steps = left.Awaited
 	for range startTries {
@@ -93,7 +94,7 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 			return nil, err
 		}
 		execution := executor.New(checked, now.Free(), int(l.args.Limits.MaxUnavailablePerWorkload))
-		execution.Expect(reservation.PlacesOf(&expected))
+		execution.Expect(executor.PlacesOf(&expected))
 		execution.AllowEarly(outcome.Early...)
 		if outcome.RequireAll {
 			execution.RequireAll()
@@ -104,11 +105,11 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 			}
 		}
 		l.plugin.Execution.Store(execution)
-		l.records.CarryRoom(session.Record, execution.Places)
+		l.records.Ledger.CarryPlan(session.Record.UID(), execution)
 		if !addedOn(checked.Nodes()) {
 			after := checked.NodesAfter()
 			for uid, state := range execution.States() {
-				if state == executor.NotNeeded {
+				if state == packingplan.NotNeeded {
 					delete(after, uid)
 				}
 			}
@@ -169,7 +170,7 @@ func (l *loop) keepBack(record *packingplan.Record) {
 		for _, step := range record.Status.Steps {
 			owners.Insert(snapshot.KindOf(step).Owner)
 		}
-		l.letGo = l.plugin.BeginSolve(func(pod *v1.Pod) bool { return owners.Has(reservation.OwnerOf(pod)) })
+		l.letGo = l.plugin.BeginSolve(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) })
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +31,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/helper"
 	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/cachebypass"
@@ -134,7 +134,7 @@ func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 	found := &state{view: p.ledger.For(pod, p.rehearsal), refused: sets.New[string]()}
 	cycle.Write(stateKey, found)
 	restricted := found.view.IsRestricted()
-	if restricted || len(found.view.Offers()) > 0 {
+	if restricted || len(found.view.Offers) > 0 {
 		cachebypass.Require(cycle)
 	}
 	if !restricted {
@@ -183,7 +183,7 @@ func (p *Plugin) PostFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod
 
 // PreScore skips Score if no node has anything reserved for the pod.
 func (p *Plugin) PreScore(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, _ []fwk.NodeInfo) *fwk.Status {
-	if found := stateOf(cycle); found == nil || len(found.view.Offers()) == 0 {
+	if found := stateOf(cycle); found == nil || len(found.view.Offers) == 0 {
 		return fwk.NewStatus(fwk.Skip)
 	}
 	return nil
@@ -196,7 +196,7 @@ func (p *Plugin) Score(_ context.Context, cycle fwk.CycleState, _ *v1.Pod, node 
 		return 0, nil
 	}
 	var left resources.Vector
-	for _, offer := range found.view.Offers()[node.Node().Name] {
+	for _, offer := range found.view.Offers[node.Node().Name] {
 		left = left.Plus(offer.Left)
 	}
 	return int64(1000 * left.ShareOf(p.book.Capacity(node.Node()))), nil
@@ -208,16 +208,7 @@ func (p *Plugin) ScoreExtensions() fwk.ScoreExtensions { return p }
 // NormalizeScore gives the node with the most reserved room the highest score, and none to the
 // nodes without.
 func (p *Plugin) NormalizeScore(_ context.Context, _ fwk.CycleState, _ *v1.Pod, scores fwk.NodeScoreList) *fwk.Status {
-	most := int64(0)
-	for _, score := range scores {
-		most = max(most, score.Score)
-	}
-	for i := range scores {
-		if most > 0 {
-			scores[i].Score = scores[i].Score * fwk.MaxScore / most
-		}
-	}
-	return nil
+	return helper.DefaultNormalizeScore(fwk.MaxScore, false, scores)
 }
 
 // Reserve takes from a reservation if there is one for the pod. If what is held has changed since PreFilter, so that the
@@ -332,9 +323,4 @@ func DecodeArgs(object runtime.Object) (*Args, error) {
 		}
 		return errs
 	})
-}
-
-// Retention is how long a reservation that failed is kept.
-func (a *Args) Retention() time.Duration {
-	return time.Duration(a.RetentionSeconds * float64(time.Second))
 }

@@ -77,8 +77,8 @@ func TestOnlyPodsWithoutANodeAreRemembered(t *testing.T) {
 
 	plugin.Freed(sets.New("n1"))
 
-	if slices.Sort(*woken); plugin.waiting.Count(reasonReserved) != 2 || !slices.Equal(*woken, []string{"member", "waiting"}) {
-		t.Errorf("%d remembered, %v woken up", plugin.waiting.Count(reasonReserved), *woken)
+	if slices.Sort(*woken); len(remembered(plugin)) != 2 || !slices.Equal(*woken, []string{"member", "waiting"}) {
+		t.Errorf("%d remembered, %v woken up", len(remembered(plugin)), *woken)
 	}
 }
 
@@ -145,10 +145,12 @@ func TestPodsThatAreGoneAreForgotten(t *testing.T) {
 	testobjects.Must(t, client.Tracker().Update(v1.SchemeGroupVersion.WithResource("pods"), bound, "default"))
 	testobjects.Must(t, client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "default", "deleted"))
 
-	remembered := func() []string {
-		return slices.Collect(maps.Keys(plugin.waiting.Pods(func(waiting.Entry) bool { return true })))
-	}
-	testobjects.Eventually(t, "one is remembered", func() bool { return slices.Equal(remembered(), []string{"stays"}) })
+	testobjects.Eventually(t, "one is remembered", func() bool { return slices.Equal(remembered(plugin), []string{"stays"}) })
+}
+
+// remembered are the pods that wait.
+func remembered(plugin *Plugin) []string {
+	return slices.Collect(maps.Keys(plugin.waiting.Pods(func(waiting.Entry) bool { return true })))
 }
 
 // Where nothing is reserved, which is most of the time, the plugin costs nothing: it neither filters nor scores a single
@@ -165,8 +167,8 @@ func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
 	if !filter.IsSkip() || !score.IsSkip() || !reserve.IsSuccess() || post.Code() != fwk.Unschedulable || post.Message() != "" {
 		t.Errorf("PreFilter %v, PostFilter %v, PreScore %v, Reserve %v", filter, post, score, reserve)
 	}
-	if stateOf(cycle) != nil || plugin.waiting.Count(reasonReserved) != 0 {
-		t.Errorf("state %v, remembered %v", stateOf(cycle), plugin.waiting.Count(reasonReserved))
+	if stateOf(cycle) != nil || len(remembered(plugin)) != 0 {
+		t.Errorf("state %v, remembered %v", stateOf(cycle), len(remembered(plugin)))
 	}
 }
 

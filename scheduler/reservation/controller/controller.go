@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -44,7 +45,7 @@ type Placer interface {
 // Parts are a controller's dependencies.
 type Parts struct {
 	Clock    clock.WithTicker
-	Store    *reservation.Store
+	Store    reservation.Store
 	Ledger   *reservation.Ledger
 	Placer   Placer
 	Informer cache.SharedIndexInformer
@@ -130,30 +131,33 @@ func (c *Controller) sync(ctx context.Context, seen *reservation.Record, free ma
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
-	record := seen.Copy()
+	record, err := reservation.Read(seen)
+	_, present := free[seen.Status.NodeName]
 	switch {
+	case err != nil:
+		return err
 	case record.Status.Phase == reservation.Failed:
 		return c.collect(ctx, record, now)
-	case expired(record, now):
+	case record.Expired(now):
 		fail(record, reservation.ReasonExpired, "its time is over", now)
 	case record.Status.Phase == reservation.Pending:
 		if err := c.place(ctx, record, now); err != nil {
 			return err
 		}
-	case !present(free, record.Status.NodeName):
+	case !present:
 		fail(record, reservation.ReasonNodeGone, "node "+record.Status.NodeName+" is gone", now)
 	case record.Status.Phase == reservation.Waiting:
 		c.makeAvailable(record, free, now)
 	}
 	writeAccount(record, c.Ledger.Account(record.UID()))
-	if record.Status.Equal(&seen.Status) {
+	if equality.Semantic.DeepEqual(record.Status, seen.Status) {
 		last.seen, last.version = seen, version
 		return nil
 	}
 	if record.Status.Phase == seen.Status.Phase && now.Sub(last.at) < accountInterval {
 		return nil // the next sync comes soon
 	}
-	if err := c.Store.WriteStatus(ctx, record); err != nil {
+	if err := c.Store.WriteStatus(ctx, &record.Object); err != nil {
 		return err
 	}
 	last.written, last.at = seen, now
@@ -169,7 +173,7 @@ func (c *Controller) place(ctx context.Context, record *reservation.Record, now 
 	if record.Spec.PreAllocation {
 		withoutRequests(pod)
 	}
-	node, err := c.Placer.Place(ctx, pod, record.Wanted())
+	node, err := c.Placer.Place(ctx, pod, record.Spec.Template.Spec.NodeName)
 	var lacking *framework.FitError
 	switch {
 	case errors.As(err, &lacking):
@@ -182,14 +186,10 @@ func (c *Controller) place(ctx context.Context, record *reservation.Record, now 
 	record.Status.Allocatable = c.Ledger.Requests(record).List()
 	c.Ledger.Put(record)
 	free, err := c.Placer.Free(ctx)
-	if err != nil {
-		c.Ledger.Withdraw(record.UID())
-		return err
-	}
-	if !c.Ledger.HasRoom(record, free[node]) && !record.Spec.PreAllocation {
-		c.Ledger.Withdraw(record.UID())
+	if err != nil || !c.Ledger.HasRoom(record, free[node]) && !record.Spec.PreAllocation {
 		record.Status.NodeName, record.Status.Phase, record.Status.Allocatable = "", reservation.Pending, nil
-		return nil // other pods took the room first; it is tried again
+		c.Ledger.Put(record)
+		return err // where other pods took the room first, it is tried again
 	}
 	record.Status.Set(reservation.ConditionScheduled, true, reservation.ReasonScheduled, "", now)
 	c.makeAvailable(record, free, now)
@@ -213,7 +213,7 @@ func (c *Controller) collect(ctx context.Context, record *reservation.Record, no
 	if ready != nil && now.Sub(ready.LastTransitionTime.Time) < c.Retention {
 		return nil
 	}
-	return c.Store.Delete(ctx, record)
+	return c.Store.Delete(ctx, &record.Object)
 }
 
 func (c *Controller) announce(record *reservation.Record, before reservation.Phase) {

@@ -11,16 +11,6 @@ import (
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
-func expired(record *reservation.Record, now time.Time) bool {
-	at, ends := record.Expiry()
-	return ends && !now.Before(at)
-}
-
-func present(free map[string]resources.Vector, node string) bool {
-	_, known := free[node]
-	return known
-}
-
 func fail(record *reservation.Record, reason, message string, now time.Time) {
 	record.Status.Phase = reservation.Failed
 	record.Status.Set(reservation.ConditionReady, false, reason, message, now)
@@ -44,13 +34,11 @@ func writeAccount(record *reservation.Record, account reservation.Account) {
 
 // withoutRequests removes a pod's requests, so that it fits on any node.
 func withoutRequests(pod *v1.Pod) {
-	clear := func(containers []v1.Container) {
+	for _, containers := range [][]v1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range containers {
 			containers[i].Resources = v1.ResourceRequirements{}
 		}
 	}
-	clear(pod.Spec.Containers)
-	clear(pod.Spec.InitContainers)
 	pod.Spec.Resources, pod.Spec.Overhead = nil, nil
 }
 
@@ -72,6 +60,6 @@ func (s *lastSync) awaitsInformer(record *reservation.Record, now time.Time) boo
 // isUpToDate says that nothing has to be done about an available reservation: it has not changed or expired, and its node
 // still exists.
 func (s *lastSync) isUpToDate(record *reservation.Record, version uint64, free map[string]resources.Vector, now time.Time) bool {
-	return record.Status.Phase == reservation.Available && s.seen == record && s.version == version &&
-		!expired(record, now) && present(free, record.Status.NodeName)
+	_, present := free[record.Status.NodeName]
+	return present && record.Status.Phase == reservation.Available && s.seen == record && s.version == version && !record.Expired(now)
 }

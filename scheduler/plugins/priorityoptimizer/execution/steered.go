@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -201,7 +200,11 @@ func (p *steered) infeasible(progress executor.Progress) string {
 
 // stalled says whom the plan has waited for in vain, or "". Pods that are leaving get their grace period on top.
 func (p *steered) stalled(progress executor.Progress, idle time.Duration) string {
-	timeout := config.Seconds(p.in.Args.StepTimeoutSeconds) + p.LongestGrace()
+	var grace time.Duration
+	for _, pod := range p.Leaving() {
+		grace = max(grace, snapshot.GraceOf(pod.Object))
+	}
+	timeout := config.Seconds(p.in.Args.StepTimeoutSeconds) + grace
 	if idle < timeout {
 		return ""
 	}
@@ -275,15 +278,8 @@ func timeoutFor(checked *plan.Plan, args *config.PriorityOptimizerArgs) time.Dur
 	for _, pod := range disrupted {
 		count[pod.Owner]++
 		turns := float64((count[pod.Owner] - 1) / atOnce)
-		turn := args.StepTimeoutSeconds + args.ReadyTimeoutSeconds + graceOf(pod.Object).Seconds()
+		turn := args.StepTimeoutSeconds + args.ReadyTimeoutSeconds + snapshot.GraceOf(pod.Object).Seconds()
 		longest = max(longest, config.Seconds(turns*turn))
 	}
 	return timeout + longest
-}
-
-func graceOf(pod *v1.Pod) time.Duration {
-	if grace := pod.Spec.TerminationGracePeriodSeconds; grace != nil {
-		return time.Duration(*grace) * time.Second
-	}
-	return v1.DefaultTerminationGracePeriodSeconds * time.Second
 }

@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
@@ -45,19 +44,14 @@ func (r *Runner) Empty(record *packingplan.Record, rules snapshot.Rules) *Execut
 	d := &unsteered{in: e, moves: map[types.UID]*packingplan.Step{}, wanted: map[types.UID]int{},
 		idle: closedNodes{emptying: e.nodes, scope: rules.Scope}}
 	e.order, e.inTurn = d, true
-	byNode := map[string][]draining.Pod{}
+	byNode := map[string][]*packingplan.Step{}
 	for _, move := range record.Status.Moves() {
-		pod := draining.Pod{UID: types.UID(move.PodUID), Workload: types.UID(move.OwnerUID),
-			Grace: v1.DefaultTerminationGracePeriodSeconds * time.Second}
-		d.moves[pod.UID] = move
-		if live := d.live(move); live != nil {
-			pod.Grace = graceOf(live)
-		}
-		byNode[move.From] = append(byNode[move.From], pod)
+		d.moves[types.UID(move.PodUID)] = move
+		byNode[move.From] = append(byNode[move.From], move)
 	}
 	var nodes []draining.Node
 	for _, name := range record.Status.Consolidation.OpenNodes() {
-		nodes = append(nodes, draining.Node{NodeToEmpty: record.Status.Consolidation.Of(name), Pods: byNode[name]})
+		nodes = append(nodes, draining.Node{NodeToEmpty: record.Status.Consolidation.Of(name), Moves: byNode[name]})
 	}
 	d.Run = draining.New(nodes, draining.Limits{AtOnce: int(r.Args.Limits.MaxUnavailablePerWorkload),
 		Step: config.Seconds(r.Args.StepTimeoutSeconds), Ready: config.Seconds(r.Args.ReadyTimeoutSeconds)}, r.Clock.Now())
@@ -90,19 +84,17 @@ func (d *unsteered) next(ctx context.Context) (wave []departure) {
 	}
 	d.seen = d.observe()
 	for _, uid := range d.Next(d.seen, now) {
-		if pod := d.live(d.moves[uid]); pod != nil {
-			wave = append(wave, departure{pod: pod, from: pod.Spec.NodeName})
-		}
+		wave = append(wave, departure{pod: d.seen.Here[uid], from: d.seen.Here[uid].Spec.NodeName})
 	}
 	return wave
 }
 
 // observe returns what the drain has to know of the cluster.
 func (d *unsteered) observe() draining.Seen {
-	seen := draining.Seen{Workloads: map[types.UID]draining.Workload{}, Here: sets.New[types.UID](), Strangers: map[string]string{}}
+	seen := draining.Seen{Workloads: map[types.UID]draining.Workload{}, Here: map[types.UID]*v1.Pod{}, Strangers: map[string]string{}}
 	for uid, move := range d.moves {
-		if d.live(move) != nil {
-			seen.Here.Insert(uid)
+		if pod := d.live(move); pod != nil {
+			seen.Here[uid] = pod
 		}
 		owner := types.UID(move.OwnerUID)
 		if _, known := seen.Workloads[owner]; !known {
@@ -128,8 +120,7 @@ func (d *unsteered) workload(controller types.UID) (seen draining.Workload) {
 		if wanted := snapshot.Wanted(pod, d.in.View.Workloads); wanted != nil {
 			seen.Wanted = int(*wanted)
 		}
-		seen.Pods = append(seen.Pods, draining.Sibling{UID: pod.UID, Name: klog.KObj(pod).String(), Node: pod.Spec.NodeName,
-			Ready: snapshot.IsReady(pod)})
+		seen.Pods = append(seen.Pods, pod)
 	}
 	if _, known := d.wanted[controller]; !known {
 		d.wanted[controller] = len(seen.Pods)
@@ -180,7 +171,7 @@ func (d *unsteered) follow(ctx context.Context) *records.Ending {
 func (d *unsteered) describe() (changed bool) {
 	for _, move := range d.in.Record.Status.Moves() {
 		uid, next := types.UID(move.PodUID), move.State
-		switch here := d.seen.Here.Has(uid); {
+		switch here := d.seen.Here[uid] != nil; {
 		case !here && d.Missing(d.seen.Workloads[types.UID(move.OwnerUID)]) == 0:
 			next = packingplan.Bound
 		case !here:

@@ -104,7 +104,7 @@ func (r *Plans) prune(ctx context.Context, last *packingplan.Record) {
 		return r.Clock.Since(record.Completed()) < max(r.CoolDown, CoolDownOf(record))
 	})
 	for _, record := range append(cooled, packingplan.Outdated(others, r.HistoryLimit)...) {
-		if err := r.Store.Delete(ctx, record.Name()); err != nil {
+		if err := r.Store.Delete(ctx, &record.Object); err != nil {
 			r.Logger(record).Error(err, "An old plan could not be deleted")
 			return
 		}

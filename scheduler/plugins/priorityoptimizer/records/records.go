@@ -59,8 +59,8 @@ type Plans struct {
 	// Lead says whether this process may write.
 	Lead *Lead
 	View *clusterview.View
-	// Ledger holds the room of plans; nil without reservations.
-	Ledger *atomic.Pointer[reservation.Ledger]
+	// Ledger holds the room of plans.
+	Ledger *reservation.Ledger
 	// Ended releases the pods that waited for a plan.
 	Ended func()
 	// Nonce distinguishes the snapshots and the writes of two processes.

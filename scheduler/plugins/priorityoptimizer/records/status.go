@@ -16,7 +16,6 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
-	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 const (
@@ -125,8 +124,9 @@ func (r *Plans) writeFinalStatus(ctx context.Context, record *packingplan.Record
 		err = r.Write(ctx, record)
 	}
 	var overtaken *packingplan.OvertakenError
-	if err == nil || !IsTransient(err) && !errors.As(err, &overtaken) {
-		r.releaseRoom(record)
+	settled := err == nil || !IsTransient(err) && !errors.As(err, &overtaken)
+	if settled && record.Status.Phase.Final() { // a proposal has not ended: it may still be carried out
+		r.Ledger.EndPlan(record.UID())
 	}
 	return err
 }
@@ -150,27 +150,4 @@ func Unanswered(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
 		apierrors.IsServiceUnavailable(err)
-}
-
-// HoldRoom reserves the room of every arrival of the plan before anything is evicted: no other pod may take what a plan
-// frees. Every other process reserves it as soon as it sees that the plan is being carried out.
-func (r *Plans) HoldRoom(record *packingplan.Record) {
-	if ledger := r.Ledger.Load(); ledger != nil {
-		ledger.HoldPlan(record.UID(), record.Name(), reservation.PlacesOf(record))
-	}
-}
-
-// CarryRoom has the places of the plan's execution held in place of those in its object.
-func (r *Plans) CarryRoom(record *packingplan.Record, places *reservation.Places) {
-	if ledger := r.Ledger.Load(); ledger != nil {
-		ledger.CarryPlan(record.UID(), places)
-	}
-}
-
-// releaseRoom releases the room of a plan whose final status has been written, or cannot be. A proposal has not ended:
-// it may still be carried out.
-func (r *Plans) releaseRoom(record *packingplan.Record) {
-	if ledger := r.Ledger.Load(); ledger != nil && record.Status.Phase.Final() {
-		ledger.EndPlan(record.UID())
-	}
 }
