@@ -23,6 +23,8 @@ type Cache struct {
 	nodes memo[string, resources.Key, *knownNode]
 	// owners are by the UIDs of controllers.
 	owners memo[types.UID, sources, owner]
+	// order is that of the pods in a message.
+	order []*known
 	// classes of the last snapshot; others, if they have changed since.
 	classes *Classes
 }
@@ -86,18 +88,29 @@ func (c *Cache) end() {
 	c.mu.Unlock()
 }
 
-// of returns what is cached for the pods, in the order of a message.
+// of returns what is cached for the pods, in the order of a message. Pods that have not changed keep their places from the
+// last round: to sort all pods takes longer than to look them up.
 func (c *Cache) of(pods []*v1.Pod) []*known {
-	all := make([]*known, 0, len(pods))
+	var added []*known
 	for _, pod := range pods {
-		all = append(all, c.pods.of(pod.UID, c.book.PodKey(pod), func() *known {
+		c.pods.of(pod.UID, c.book.PodKey(pod), func() *known {
 			needs := c.book.Needs(pod)
-			return &known{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), requests: needs,
-				spec: specOf(pod, needs), reads: labelsReadBy(pod)}
-		}))
+			added = append(added, &known{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), requests: needs,
+				spec: specOf(pod, needs), reads: labelsReadBy(pod)})
+			return added[len(added)-1]
+		})
 	}
-	slices.SortFunc(all, func(a, b *known) int { return comparePods(a.pod, b.pod) })
-	return all
+	compare := func(a, b *known) int { return comparePods(a.pod, b.pod) }
+	slices.SortFunc(added, compare)
+	rest := slices.DeleteFunc(c.order, func(one *known) bool { return c.pods.now[one.pod.UID].to != one })
+	c.order = make([]*known, 0, len(rest)+len(added))
+	for _, one := range added {
+		before, _ := slices.BinarySearchFunc(rest, one, compare)
+		c.order = append(append(c.order, rest[:before]...), one)
+		rest = rest[before:]
+	}
+	c.order = append(c.order, rest...)
+	return c.order
 }
 
 func (c *Cache) ofNode(node *v1.Node) *knownNode {
