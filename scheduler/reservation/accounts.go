@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/resources"
@@ -21,8 +22,10 @@ type claim struct {
 	holds    bool
 }
 
-// account is the total of the valid claims on a reservation or plan.
+// account is what pods claim to have taken from one reservation or plan. There may be very many claims on all of them.
 type account struct {
+	claims sets.Set[*claim]
+	// sum is the total of the valid claims.
 	sum resources.Vector
 	// version is the ledger's version when the sum last changed.
 	version uint64
@@ -69,6 +72,9 @@ func (l *Ledger) release(pod types.UID) (took bool) {
 	took = made.holds
 	l.uncount(made)
 	delete(l.claims, pod)
+	if of := l.accounts[made.from].claims.Delete(made); of.Len() == 0 {
+		delete(l.accounts, made.from)
+	}
 	return took
 }
 
@@ -80,6 +86,12 @@ func (l *Ledger) enter(made *claim) {
 	}
 	l.release(made.pod.UID)
 	l.claims[made.pod.UID] = made
+	of, known := l.accounts[made.from]
+	if !known {
+		of.claims = sets.New[*claim]()
+		l.accounts[made.from] = of
+	}
+	of.claims.Insert(made)
 	l.count(made)
 }
 
@@ -96,9 +108,9 @@ func (l *Ledger) count(made *claim) {
 	} else if plan := l.plans[made.from]; plan != nil {
 		made.holds = plan.Claim(made.pod, made.node, made.requests)
 	}
-	if made.holds {
+	if of := l.accounts[made.from]; made.holds {
 		l.version++
-		l.accounts[made.from] = account{l.accounts[made.from].sum.Plus(made.requests), l.version}
+		l.accounts[made.from] = account{of.claims, of.sum.Plus(made.requests), l.version}
 	}
 }
 
@@ -107,8 +119,9 @@ func (l *Ledger) uncount(made *claim) {
 		return
 	}
 	made.holds = false
+	of := l.accounts[made.from]
 	l.version++
-	l.accounts[made.from] = account{l.accounts[made.from].sum.Minus(made.requests), l.version}
+	l.accounts[made.from] = account{of.claims, of.sum.Minus(made.requests), l.version}
 	if plan := l.plans[made.from]; plan != nil {
 		plan.Release(made.pod.UID)
 	}
@@ -117,10 +130,8 @@ func (l *Ledger) uncount(made *claim) {
 // recount checks again which claims are valid, after the reservation or plan has changed.
 func (l *Ledger) recount(from types.UID) {
 	for _, check := range []func(*claim){l.uncount, l.count} {
-		for _, made := range l.claims {
-			if made.from == from {
-				check(made)
-			}
+		for made := range l.accounts[from].claims {
+			check(made)
 		}
 	}
 }
@@ -136,8 +147,8 @@ func (l *Ledger) Account(of types.UID) Account {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	counted := Account{Allocated: l.accounts[of].sum}
-	for _, made := range l.claims {
-		if made.from == of && made.holds {
+	for made := range l.accounts[of].claims {
+		if made.holds {
 			counted.Pods = append(counted.Pods, made.pod)
 		}
 	}

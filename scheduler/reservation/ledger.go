@@ -1,7 +1,6 @@
 package reservation
 
 import (
-	"maps"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -131,7 +130,9 @@ func (l *Ledger) Remove(uid types.UID) {
 // markGone makes sure that nothing more is entered about a reservation or plan that has ended.
 func (l *Ledger) markGone(uid types.UID) {
 	l.gone.Add(uid, nil)
-	maps.DeleteFunc(l.claims, func(_ types.UID, made *claim) bool { return made.from == uid })
+	for made := range l.accounts[uid].claims {
+		delete(l.claims, made.pod.UID)
+	}
 	delete(l.accounts, uid)
 }
 

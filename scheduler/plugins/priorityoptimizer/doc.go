@@ -27,5 +27,5 @@
 // To follow one plan from an unschedulable pod to the moved pod, read in this order: gate/points.go, gate/trigger.go,
 // loop.go, solve.go, planning/session.go, clusterview/view.go, planning/verify.go, plan/plan.go, rehearsal/replay.go,
 // startplan.go, records/status.go, execution/execution.go, execution/steered.go, executor/waves.go, execution/evict.go,
-// gate/gate.go, executor/places.go.
+// gate/gate.go, executor/arrivals.go.
 package priorityoptimizer

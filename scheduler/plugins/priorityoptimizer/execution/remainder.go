@@ -106,11 +106,17 @@ func targetOf(step *packingplan.Step) site {
 	return site{snapshot.KindOf(step), step.To}
 }
 
-// arrivalsOf are the pods that have taken a place of the plan and stay, whichever pod it was for.
+// arrivalsOf are the pods that have taken a place of the plan and stay, whichever pod it was for. A pod elsewhere, or of
+// another kind, has taken none, whatever its annotation says: tenants can write annotations too.
 func arrivalsOf(record *packingplan.Record, now *snapshot.Snapshot) (arrived []*snapshot.Pod) {
+	targets := sets.New[site]()
+	for _, step := range record.Status.Steps {
+		targets.Insert(targetOf(step))
+	}
 	for _, pod := range now.Pods {
 		taken, some := reservation.TakenBy(pod.Object)
-		if some && taken.UID == record.UID() && pod.Immovable != snapshot.Terminating {
+		if some && taken.UID == record.UID() && pod.Immovable != snapshot.Terminating && !waits(pod) &&
+			targets.Has(site{pod.Kind(), pod.Node}) {
 			arrived = append(arrived, pod)
 		}
 	}

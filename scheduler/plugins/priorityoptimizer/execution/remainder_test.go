@@ -128,6 +128,27 @@ func TestPlaceThatAnotherPodOfTheKindHasTakenIsNotGivenTwice(t *testing.T) {
 	}
 }
 
+// Tenants can write annotations: a plan that is resumed must not wait until a pod is ready that has none of its places.
+func TestAForgedAnnotationIsNoArrival(t *testing.T) {
+	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
+	record.Status.Steps = []*packingplan.Step{{PodUID: "gone", OwnerUID: "rs-web", Class: "c", From: "n2", To: "n1", State: packingplan.Evicted},
+		{PodUID: "left", OwnerUID: "rs-web", Class: "c", From: "n3", State: packingplan.Evicted}}
+	other := webPod("other", "n1", "uid-plan")
+	other.Owner = "rs-other"
+	for text, forged := range map[string]*snapshot.Pod{"another kind": other, "elsewhere": webPod("elsewhere", "n4", "uid-plan"),
+		"waits": webPod("waits", "", "uid-plan")} {
+		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{forged.Object.UID: forged}}
+
+		left := RemainderOf(record, now)
+
+		// A pod that waits is the replacement.
+		if got := len(left.starting) - len(left.adopted); got != 0 || len(left.Awaited)+len(left.adopted) != 1 {
+			t.Errorf("%s: %+v", text, left)
+		}
+		record.Status.Steps[0].State = packingplan.Evicted
+	}
+}
+
 // The room that pods of the plan still take is waited for, whatever the status says of them.
 func TestPodsThatStillTerminateAreKnown(t *testing.T) {
 	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
