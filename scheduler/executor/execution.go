@@ -38,6 +38,8 @@ type step struct {
 	state     packingplan.State
 	// opened: its place is open, so its eviction is under way or done.
 	opened bool
+	// unanswered: nobody knows yet whether the last attempt evicted the pod.
+	unanswered bool
 	// early: the pod goes without room for its replacement although others are expected.
 	early bool
 }
@@ -56,9 +58,9 @@ type unit struct {
 	steps []*step
 }
 
-// begun says that some pod has left for the unit.
+// begun says that some pod has left for the unit, or may have.
 func (u *unit) begun() bool {
-	return slices.ContainsFunc(u.steps, func(s *step) bool { return s.state.Disrupted() })
+	return slices.ContainsFunc(u.steps, func(s *step) bool { return s.unanswered || s.state.Disrupted() })
 }
 
 // Execution is one plan being carried out. It is safe for concurrent use.

@@ -288,6 +288,32 @@ func TestRefusedEvictionClosesItsPlace(t *testing.T) {
 	}
 }
 
+// An eviction may have been carried out although its answer was lost. Its place stays open, since the replacement must not go
+// anywhere else, and no other pod of its owner leaves; but the eviction is tried again.
+func TestUnansweredEvictionKeepsItsPlaceOpen(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100).WithPods(10))
+	pod, other := c.add("rs", "n0", size(10, 10), 0), c.add("rs", "n0", size(10, 10), 0)
+	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: pod, From: "n0", To: "n1"}, {Pod: other, From: "n0", To: "n2"}}}, c.free(), 1)
+
+	e.Opened(pod.Object.UID)
+	e.Unanswered(pod.Object.UID)
+
+	if wave := e.Next(c.free()); len(wave) != 1 || wave[0].Pod != pod {
+		t.Errorf("next wave = %v, want the pod again", wave)
+	}
+	replacement := c.object("rs")
+	if !e.Reserve(replacement, "n1", true) {
+		t.Fatal("the place is closed")
+	}
+	e.Bound(replacement.UID)
+	e.Note(ready(replacement))
+	e.Evicted(pod.Object.UID)
+	e.Gone(pod.Object.UID)
+	if wave := e.Next(c.free()); len(wave) != 1 || wave[0].Pod != other {
+		t.Errorf("last wave = %v, want the other pod", wave)
+	}
+}
+
 // Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
 func TestOutstandingRoomCoversArrivalsThatHaveNotBegun(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))

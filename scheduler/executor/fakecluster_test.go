@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -37,8 +38,10 @@ type fakeCluster struct {
 	created []*livePod
 	// others are the pods that are away, by owner, for another reason than a move.
 	others map[types.UID]int
-	early  int
-	names  int
+	// unanswered are the pods of which nobody knows that they were evicted.
+	unanswered sets.Set[types.UID]
+	early      int
+	names      int
 }
 
 type livePod struct {
@@ -67,7 +70,7 @@ func size(cpu, memory int64) resources.Vector {
 }
 
 func newFakeCluster(t *testing.T, random *rand.Rand, nodes int, capacity resources.Vector) *fakeCluster {
-	c := &fakeCluster{t: t, random: random, capacity: capacity, running: map[types.UID]*livePod{}}
+	c := &fakeCluster{t: t, random: random, capacity: capacity, running: map[types.UID]*livePod{}, unanswered: sets.Set[types.UID]{}}
 	for i := range nodes {
 		c.nodes = append(c.nodes, fmt.Sprintf("n%d", i))
 	}
@@ -113,10 +116,17 @@ func (c *fakeCluster) free() map[string]resources.Vector {
 func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure) {
 	uid := departure.Pod.Object.UID
 	live := c.running[uid]
-	if live == nil || live.roundsLeft > 0 {
-		c.t.Fatalf("pod %s is evicted twice", uid)
-	}
 	e.Opened(uid)
+	if live == nil || live.roundsLeft > 0 {
+		if !c.unanswered.Has(uid) {
+			c.t.Fatalf("pod %s is evicted twice", uid)
+		}
+		c.unanswered.Delete(uid)
+		if e.Evicted(uid); live == nil {
+			e.Gone(uid)
+		}
+		return
+	}
 	if c.sometimes(3) {
 		c.schedulePending(e) // before the API answers
 	}
@@ -127,7 +137,17 @@ func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure)
 	if departure.Early {
 		c.early++
 	}
-	e.Evicted(uid)
+	lost := c.sometimes(4)
+	switch {
+	case lost && c.sometimes(2):
+		e.Unanswered(uid)
+		return
+	case lost:
+		c.unanswered.Insert(uid)
+		e.Unanswered(uid)
+	default:
+		e.Evicted(uid)
+	}
 	live.roundsLeft = 1 + c.random.IntN(3)
 	c.add(string(live.pod.Owner), "", live.pod.Requests, live.pod.Priority)
 	if c.sometimes(2) {

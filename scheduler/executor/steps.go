@@ -36,12 +36,15 @@ func (e *Execution) openAll(together *unit) {
 // target are the places where the step's replacement may go.
 func (e *Execution) target(s *step) *Place { return e.kinds[s.Pod.Kind()][s.To] }
 
-// Refused undoes Opened: the eviction was refused and will be tried again. A unit of which some pod has left stays open.
+// Refused undoes Opened: the eviction was refused and will be tried again. A unit stays open once it has begun.
 func (e *Execution) Refused(uid types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	step := e.byUID[uid]
-	if step == nil || step.state != packingplan.Waiting || step.unit.begun() {
+	if step == nil || step.state != packingplan.Waiting {
+		return
+	}
+	if step.unanswered = false; step.unit.begun() {
 		return
 	}
 	for _, one := range step.unit.steps {
@@ -58,12 +61,22 @@ func (e *Execution) Refused(uid types.UID) {
 	}
 }
 
+// Unanswered notes that the pod may have been evicted, and that the eviction will be tried again. Until then its place stays
+// open, since its replacement may come, and the move counts as under way.
+func (e *Execution) Unanswered(uid types.UID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if step := e.byUID[uid]; step != nil && step.state == packingplan.Waiting {
+		step.unanswered = true
+	}
+}
+
 // Evicted marks the pod as evicted by the API.
 func (e *Execution) Evicted(uid types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if step := e.byUID[uid]; step != nil && step.state == packingplan.Waiting {
-		step.state = packingplan.Evicted
+		step.state, step.unanswered = packingplan.Evicted, false
 		if step.Unit != "" {
 			e.openAll(step.unit) // another eviction of the unit may have been refused
 		}

@@ -63,6 +63,22 @@ func TestPodsOfAUnitLeaveTogether(t *testing.T) {
 	}
 }
 
+// A pod of the unit may have left, although the eviction was not answered: the other ones follow it, even if refused once.
+func TestUnitStaysOpenWhileAnEvictionIsUnanswered(t *testing.T) {
+	c, of := gang(t)
+	e := executor.New(of, c.free(), 1)
+
+	e.Opened("gang-1")
+	e.Unanswered("gang-1")
+	e.Refused("gang-2")
+	unsure := e.InFlight()["n1"]
+	e.Refused("gang-1")
+
+	if !unsure.Equal(size(50, 50)) || !e.InFlight()["n1"].IsZero() {
+		t.Errorf("places for %v, and for %v once both were refused", unsure, e.InFlight()["n1"])
+	}
+}
+
 // A cycle of moves is broken for a whole unit.
 func TestUnitIsUnblockedWhole(t *testing.T) {
 	c, of := gang(t)

@@ -111,7 +111,7 @@ func (e *Execution) away() map[types.UID]int {
 	away := e.notReady()
 	lacking := map[snapshot.Kind]int{}
 	for _, step := range e.steps {
-		if step.To != "" && (step.state == packingplan.Evicted || step.state == packingplan.Gone) {
+		if step.To != "" && (step.unanswered || step.state == packingplan.Evicted || step.state == packingplan.Gone) {
 			lacking[step.Pod.Kind()]++
 		}
 	}

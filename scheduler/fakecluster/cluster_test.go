@@ -250,11 +250,13 @@ func (c *cluster) sometimesUnanswered(carryOut func() error) error {
 	}
 	switch c.random.IntN(24) {
 	case 0:
+		c.tell("a request is lost")
 		return lost
 	case 1:
 		if err := carryOut(); err != nil {
 			return err
 		}
+		c.tell("its answer is lost")
 		return lost
 	}
 	return carryOut()

@@ -26,6 +26,8 @@ var (
 	errLater = errors.New("not now")
 	// errBudget: a disruption budget allows no eviction for now.
 	errBudget = fmt.Errorf("%w: a disruption budget does not allow the eviction", errLater)
+	// errUnanswered: the pod may have been evicted or not.
+	errUnanswered = fmt.Errorf("%w: the server did not say whether it evicted the pod", errLater)
 )
 
 // NewEvictionClient has the same rate limit as the scheduler's own client, counted separately. It does not follow the
@@ -84,7 +86,7 @@ func (e evictor) evict(ctx context.Context, pod *v1.Pod) error {
 	case apierrors.IsTooManyRequests(err):
 		return fmt.Errorf("evicting pod %s: %w: %w", klog.KObj(pod).String(), errBudget, err)
 	case records.Unanswered(err):
-		return fmt.Errorf("evicting pod %s: %w: %w", klog.KObj(pod).String(), errLater, err)
+		return fmt.Errorf("evicting pod %s: %w: %w", klog.KObj(pod).String(), errUnanswered, err)
 	}
 	return fmt.Errorf("evicting pod %s: %w", klog.KObj(pod).String(), err)
 }

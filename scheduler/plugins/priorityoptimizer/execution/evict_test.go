@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +86,7 @@ func TestEvictionsThatCannotBeAreDistinguished(t *testing.T) {
 	former.UID = "former"
 	guarded.Annotations = map[string]string{snapshot.DoNotMove: "true"}
 	never := errors.New("never")
+	unsure := []string{"the server is busy", "the server does not answer"}
 	for text, c := range map[string]struct {
 		live   *v1.Pod
 		answer error
@@ -112,6 +114,9 @@ func TestEvictionsThatCannotBeAreDistinguished(t *testing.T) {
 
 		if err == nil || errors.Is(err, errGone) != errors.Is(c.want, errGone) || errors.Is(err, errLater) != errors.Is(c.want, errLater) {
 			t.Errorf("%s: %v, want %v", text, err, c.want)
+		}
+		if errors.Is(err, errUnanswered) != slices.Contains(unsure, text) {
+			t.Errorf("%s: %v; may the pod have been evicted?", text, err)
 		}
 		if asked := len(client.Actions()) > 0; asked != (c.answer != nil) {
 			t.Errorf("%s: the API was asked: %t", text, asked)

@@ -111,7 +111,11 @@ func (p *steered) evicted(one departure) {
 }
 
 func (p *steered) putOff(one departure, why error) error {
-	p.Refused(one.pod.UID)
+	if errors.Is(why, errUnanswered) {
+		p.Unanswered(one.pod.UID)
+	} else {
+		p.Refused(one.pod.UID)
+	}
 	if errors.Is(why, errLater) {
 		return nil
 	}
