@@ -33,6 +33,7 @@ type guard struct {
 	broken  bool
 	selects map[podClass]bool
 	classes []podClass
+	counted bool
 }
 
 // watchBudget begins to count for a budget, which is new or has a new spec.
@@ -68,8 +69,19 @@ func (g *guard) covers(one podClass) bool {
 	return selects
 }
 
-// countBudgets brings the statuses of disruption budgets up to date in whose namespace a pod has come, gone or become ready,
-// as the disruption controller does.
+// concerns says whether the budget's counts may have changed with those of the classes: it selects them, or other pods of
+// their owners.
+func (g *guard) concerns(touched map[podClass]bool) bool {
+	concerned := !g.counted
+	for one := range touched {
+		concerned = g.covers(one) || concerned || one.owner != (Owner{}) &&
+			slices.ContainsFunc(g.classes, func(class podClass) bool { return class.owner == one.owner })
+	}
+	return concerned
+}
+
+// countBudgets brings the statuses of disruption budgets up to date for which a pod has come, gone or become ready, as the
+// disruption controller does. A namespace may have thousands of budgets, so it leaves the others alone.
 func (v *virtualTime) countBudgets() error {
 	touched := v.lives.touched
 	v.lives.touched = map[string]map[podClass]bool{}
@@ -77,9 +89,10 @@ func (v *virtualTime) countBudgets() error {
 		guards := v.guards[namespace]
 		for _, name := range slices.Sorted(maps.Keys(guards)) {
 			one := guards[name]
-			for class := range touched[namespace] {
-				one.covers(class)
+			if !one.concerns(touched[namespace]) {
+				continue
 			}
+			one.counted = true
 			status := one.status(v.lives.tallies[namespace], v.lives.owned[namespace])
 			if equality.Semantic.DeepEqual(status, one.budget.Status) {
 				continue
