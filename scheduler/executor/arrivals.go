@@ -91,6 +91,9 @@ func (e *Execution) hasRoom(place *Place, free resources.Vector, replaces bool) 
 // Vacated are the nodes from which the plan evicts pods of the same kind. During the plan their replacements must not be
 // bound there, even if there is room: they could block the plan.
 func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
+	if !e.Concerns(pod) {
+		return nil // like most pods: it is asked in each scheduling cycle
+	}
 	kind, nodes := e.kindOf(pod), sets.New[string]()
 	e.mu.Lock()
 	defer e.mu.Unlock()
