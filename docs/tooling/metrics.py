@@ -1,13 +1,11 @@
 """The page of the metrics: the scheduler's from its Go sources, the optimiser's live.
 
-A metric in Go is a literal of options such as ``metrics.CounterOpts{...}``, or a call
-of a function of the same file that fills such a literal from its parameters.
+A metric in Go is a call of a ``metrics.Subsystem``, such as ``subsystem.Counter("name", "help")``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +19,10 @@ This page is generated from the sources. The scheduler serves its metrics togeth
 with those of kube-scheduler if `scheduler.metrics.enabled` is set in the chart, the
 optimiser on the loopback interface if `optimizer.metricsPort` is.
 """
-_OPTIONS = re.compile(r"\b(?:metrics|prometheus)\.(\w+)Opts\{")
-_FUNCTION = re.compile(r"^func (\w+)\(([^)]*)\) [^\n]*\{\n(.*?)^\}", re.M | re.S)
-_CONSTANT = re.compile(r'^\s*(\w+)\s*=\s*"([^"]*)"$', re.M)
+_SUBSYSTEM = re.compile(r'metrics\.Subsystem\("(\w+)"\)')
+_MADE = re.compile(r"\bsubsystem\.([A-Z]\w+)\(")
 _TEXT = r'"((?:[^"\\]|\\.)*)"'
-_LABELS = re.compile(r"\[\]string\{([^}]*)\}")
+_NAMED = re.compile(rf"\s*{_TEXT},\s*{_TEXT}(?:,\s*{_TEXT})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def go_files() -> list[Path]:
     return [
         file
         for file in sorted(SCHEDULER.rglob("*.go"))
-        if not file.name.endswith("_test.go") and _OPTIONS.search(file.read_text("utf-8"))
+        if not file.name.endswith("_test.go") and _SUBSYSTEM.search(file.read_text("utf-8"))
     ]
 
 
@@ -67,87 +64,22 @@ def read(file: Path) -> list[Metric]:
     Raises
     ------
     UnreadableMetricError
-        A definition has another form than those above.
+        The name, help or label of a metric is not a literal.
     """
     text = file.read_text("utf-8")
-    constants = dict(_CONSTANT.findall(text))
-    makers = {match[1]: match for match in _FUNCTION.finditer(text) if _OPTIONS.search(match[3])}
-    bodies = [(match.start(3), match.end(3)) for match in makers.values()]
-    found = [
-        (match.start(), _literal(file, text, match, constants))
-        for match in _OPTIONS.finditer(text)
-        if not any(start <= match.start() < end for start, end in bodies)
-    ]
-    found += [one for maker in makers.values() for one in _calls(file, text, maker, constants)]
-    return [metric for _, metric in sorted(found, key=lambda one: one[0])]
+    subsystem = _SUBSYSTEM.search(text)
+    return [_metric(file, text, match, subsystem[1]) for match in _MADE.finditer(text)] if subsystem else []
 
 
-def _literal(file: Path, text: str, match: re.Match[str], constants: dict[str, str]) -> Metric:
-    options = _braces(text, match.end())
-    name, meaning = (_quoted(options, key) for key in ("Name", "Help"))
-    if name is None or meaning is None:
+def _metric(file: Path, text: str, match: re.Match[str], subsystem: str) -> Metric:
+    """Return the metric that a call makes, such as ``subsystem.CounterVec("name", "help", "label")``."""
+    given = _NAMED.match(text, match.end())
+    kind, labelled = match[1].removesuffix("Vec"), match[1].endswith("Vec")
+    if given is None or (labelled and given[3] is None):
         line = text.count("\n", 0, match.start()) + 1
-        raise UnreadableMetricError(f"{file}:{line}: name or help is no plain text")
-    return Metric(_whole_name(options, constants, name), match[1].lower(), (), meaning)
-
-
-def _calls(file: Path, text: str, maker: re.Match[str], constants: dict[str, str]) -> Iterator[tuple[int, Metric]]:
-    """Yield the metrics made by calls of a function, with their places."""
-    parameters = [part.split()[0] for part in maker[2].split(",")]
-    options = _OPTIONS.search(maker[3])
-    assert options is not None  # noqa: S101 - for the type checker
-    inside = _braces(maker[3], options.end())
-    for call in re.finditer(rf"\b{maker[1]}\(", text):
-        if text[: call.start()].endswith("func "):
-            continue
-        pattern = r"\s*,\s*".join([_TEXT] * len(parameters))
-        given = re.match(rf"\s*{pattern}\s*\)", text[call.end() :])
-        if given is None:
-            line = text.count("\n", 0, call.start()) + 1
-            raise UnreadableMetricError(f"{file}:{line}: not all arguments are texts")
-        by_name = dict(zip(parameters, map(_unescaped, given.groups()), strict=True))
-        labels = _LABELS.search(maker[3])
-        names = [one.strip() for one in labels[1].split(",")] if labels else []
-        name, meaning = (by_name[_assigned(inside, key)] for key in ("Name", "Help"))
-        yield (
-            call.start(),
-            Metric(
-                _whole_name(inside, constants, name),
-                options[1].lower(),
-                tuple(by_name.get(one, one.strip('"')) for one in names),
-                meaning,
-            ),
-        )
-
-
-def _whole_name(options: str, constants: dict[str, str], name: str) -> str:
-    """Return a metric's name with those of its namespace and subsystem before it."""
-    parts = [constants.get(_assigned(options, key), "") for key in ("Namespace", "Subsystem")]
-    return "_".join(part for part in (*parts, name) if part)
-
-
-def _braces(text: str, start: int) -> str:
-    """Return what stands between a brace, which is open, and its end."""
-    depth = 1
-    for place in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if not depth:
-            return text[start:place]
-    raise UnreadableMetricError("a brace is never closed")
-
-
-def _quoted(options: str, key: str) -> str | None:
-    match = re.search(rf"\b{key}:\s*{_TEXT}", options)
-    return _unescaped(match[1]) if match else None
-
-
-def _assigned(options: str, key: str) -> str:
-    match = re.search(rf"\b{key}:\s*(\w+)", options)
-    return match[1] if match else ""
-
-
-def _unescaped(text: str) -> str:
-    return text.replace('\\"', '"').replace("\\\\", "\\")
+        raise UnreadableMetricError(f"{file}:{line}: name, help or label is no literal")
+    name, meaning = f"stowage_{subsystem}_{given[1]}", given[2].replace('\\"', '"').replace("\\\\", "\\")
+    return Metric(name, kind.lower(), (given[3],) if labelled else (), meaning)
 
 
 def optimizer_metrics() -> list[Metric]:
