@@ -67,10 +67,10 @@ class Call:
     left: threading.Event = field(default_factory=threading.Event)
     run: Run | None = None
 
-    def leave(self, turns: CallQueue) -> None:
+    def leave(self, queue: CallQueue) -> None:
         """End the call: its caller has gone away, or the service stops."""
         self.left.set()
-        turns.wake()
+        queue.wake()
         if self.run is not None:
             self.run.cancel()
 
@@ -90,11 +90,11 @@ class Solving:
     max_request_bytes: int = 64 * MIB
     queue_length: int = 4
     metrics: Metrics = field(default_factory=Metrics)
-    turns: CallQueue = field(init=False)
+    queue: CallQueue = field(init=False)
     _calls: list[Call] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.turns = CallQueue(self.queue_length)
+        self.queue = CallQueue(self.queue_length)
 
     def solve(
         self, body: bytes, on_call: Callable[[Callable[[], None]], object], on_progress: Listen = lambda _progress: None
@@ -119,17 +119,17 @@ class Solving:
         call = Call(on_progress)
         self._calls.append(call)
         try:
-            on_call(lambda: call.leave(self.turns))
-            self.turns.take(limit_s, call.left)
+            on_call(lambda: call.leave(self.queue))
+            self.queue.take(limit_s, call.left)
             yield from self._answer(call, request, body, arrived, arrived + limit_s)
         finally:
-            call.leave(self.turns)
+            call.leave(self.queue)
             self._calls.remove(call)
 
     def stop(self) -> None:
         """End every call; each gets a last update that says `CANCELLED`."""
         for call in tuple(self._calls):
-            call.leave(self.turns)
+            call.leave(self.queue)
 
     def _parse(self, body: bytes) -> pb.SolveRequest:
         if len(body) > self.max_request_bytes:
@@ -202,7 +202,7 @@ class Solving:
         try:
             child = self.workers.take(max(0.0, deadline - time.monotonic()))
         except BaseException:
-            self.turns.give_back()
+            self.queue.give_back()
             raise
         # What was spent on waiting for the turn and for a child is gone; the rest is
         # the solver's, from when it has read, and its last plan is checked within it.
@@ -214,7 +214,7 @@ class Solving:
             reading_limit_s=reading_limit_s(len(body)),
             time_limit_s=left_s - kept_s,
             kill_after_s=kept_s + kill_after_s(len(body)),
-            on_end=self.turns.give_back,
+            on_end=self.queue.give_back,
             prepare=self._prepare,
         )
         call.run = run

@@ -22,7 +22,7 @@ Name = tuple[int, Phase, bool]
 """Tier, phase, and whether it is asked whatever the tiers above reach."""
 
 LATER = 6
-"""CallQueue that each open phase or tier has before those that come after it."""
+"""Turns that each open phase or tier has before those that come after it."""
 
 
 @dataclass(slots=True)
