@@ -87,7 +87,7 @@ func (s *Status) Stored() *Status {
 		case step.From == "":
 			stored.Lists.Placements = append(stored.Lists.Placements, Listed{Step: *step, Node: step.To})
 		case step.To == "":
-			stored.Lists.Evictions = append(stored.Lists.Evictions, Listed{Step: *step, Node: step.From})
+			stored.Evictions = append(stored.Evictions, Listed{Step: *step, Node: step.From})
 		default:
 			stored.Lists.Moves = append(stored.Lists.Moves, Listed{Step: *step, FromNode: step.From, ToNode: step.To})
 		}
@@ -107,7 +107,7 @@ func (s *Status) takeLists() {
 	for i := range s.Lists.Moves {
 		add(s.Lists.Moves[i].Step, s.Lists.Moves[i].FromNode, s.Lists.Moves[i].ToNode)
 	}
-	for i := range s.Lists.Evictions {
+	for i := range s.Evictions {
 		add(s.Lists.Evictions[i].Step, s.Lists.Evictions[i].Node, "")
 	}
 	s.Lists = Lists{}

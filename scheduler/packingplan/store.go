@@ -45,7 +45,7 @@ func (s *Store) Create(ctx context.Context, spec Spec) (*Record, error) {
 func (s *Store) CreateNamed(ctx context.Context, metadata metav1.ObjectMeta, spec Spec) (*Record, error) {
 	object, err := s.Store.Create(ctx, metadata, spec)
 	if apierrors.IsAlreadyExists(err) {
-		found, getErr := s.Store.Get(ctx, metadata.Name)
+		found, getErr := s.Get(ctx, metadata.Name)
 		if getErr != nil {
 			return nil, getErr
 		}
@@ -62,7 +62,7 @@ func (s *Store) CreateNamed(ctx context.Context, metadata metav1.ObjectMeta, spe
 
 // Abort asks for the end of a plan, whoever carries it out. One that is gone already is fine.
 func (s *Store) Abort(ctx context.Context, name string) error {
-	return s.Store.MergeSpec(ctx, name, map[string]any{"abort": true})
+	return s.MergeSpec(ctx, name, map[string]any{"abort": true})
 }
 
 // OvertakenError says that another process has written the plan's status.
@@ -81,7 +81,7 @@ func (s *Store) WriteStatus(ctx context.Context, record *Record) error {
 	if !apierrors.IsConflict(err) {
 		return err
 	}
-	before, now, err := s.Store.Refresh(ctx, &record.Object)
+	before, now, err := s.Refresh(ctx, &record.Object)
 	if err != nil {
 		return err
 	}
