@@ -1,9 +1,11 @@
 package executor
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
@@ -61,6 +63,68 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		}
 	}
 	return wave
+}
+
+// Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room, and all that a unit
+// still lacks or none. free is the room on the nodes of the plan, which Nodes uses until the next call; the caller must not
+// change it.
+func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.free = free
+	left := maps.Clone(free)
+	open := map[snapshot.Kind]int{}
+	ready := map[string]*v1.Pod{}
+	lacking := map[*unit]int{}
+	for kind, together := range e.units {
+		for _, place := range e.kinds[kind] {
+			lacking[together] += place.open() + place.unopened
+		}
+	}
+	for uid, one := range e.waiting {
+		if binding(uid) {
+			continue
+		}
+		count, counted := open[one.kind]
+		if !counted {
+			count = e.placesWithRoom(one.kind, left)
+		}
+		if count > 0 {
+			count--
+			ready[string(uid)] = one.pod
+			lacking[e.units[one.kind]]--
+		}
+		open[one.kind] = count
+	}
+	maps.DeleteFunc(ready, func(uid string, _ *v1.Pod) bool {
+		together := e.units[e.waiting[types.UID(uid)].kind]
+		return together != nil && lacking[together] > 0
+	})
+	return ready
+}
+
+// placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
+func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
+	take := func(place *Place, replaces bool) bool {
+		fits := e.hasRoom(place, left[place.Node], replaces)
+		if fits {
+			left[place.Node] = left[place.Node].Minus(place.Requests)
+			count++
+		}
+		return fits
+	}
+	for _, place := range e.kinds[kind] {
+		for taken := 0; taken < place.open() && take(place, taken < place.inFlight); taken++ {
+		}
+	}
+	if count > 0 {
+		return count
+	}
+	for _, place := range e.kinds[kind] {
+		for most := min(place.unopened, e.replacements[kind]-count); most > 0 && take(place, false); most-- {
+		}
+	}
+	return count
 }
 
 // takeRoom takes the room that the moves of a unit need, or none if there is not enough for all of them. Places that are
@@ -148,4 +212,48 @@ func waitingMoves(steps []*step) (waiting []*step) {
 		}
 	}
 	return waiting
+}
+
+// skipUnneeded marks the units of evictions without which everything still fits, those of the highest priority first: room
+// may have come free since the plan was made.
+func (e *Execution) skipUnneeded() {
+	arriving, room := e.Outstanding(), map[string]resources.Vector{}
+	maps.Copy(room, e.free)
+	for _, step := range e.steps {
+		room[step.From] = room[step.From].Plus(step.Pod.Requests)
+	}
+	byPriority := e.evictions()
+	slices.SortStableFunc(byPriority, func(a, b *step) int { return cmp.Compare(b.Pod.Priority, a.Pod.Priority) })
+	for _, together := range packingplan.Units(byPriority) {
+		for _, eviction := range together {
+			room[eviction.From] = room[eviction.From].Minus(eviction.Pod.Requests)
+		}
+		needed := slices.ContainsFunc(together, func(one *step) bool { return !arriving[one.From].FitsIn(room[one.From]) })
+		for _, eviction := range together {
+			if !needed {
+				eviction.state = packingplan.NotNeeded
+				continue
+			}
+			eviction.state = packingplan.Waiting
+			room[eviction.From] = room[eviction.From].Plus(eviction.Pod.Requests)
+		}
+	}
+}
+
+// RequireAll undoes skipUnneeded: the plan needs these evictions for something other than their room. It reports whether
+// there are any.
+func (e *Execution) RequireAll() (some bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, eviction := range e.evictions() {
+		if eviction.state == packingplan.NotNeeded {
+			eviction.state, some = packingplan.Waiting, true
+		}
+	}
+	return some
+}
+
+// evictions are the steps of pods that are left unplaced.
+func (e *Execution) evictions() []*step {
+	return slices.DeleteFunc(slices.Clone(e.steps), func(s *step) bool { return s.To != "" })
 }

@@ -26,6 +26,9 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
+// MaxSteps is about as much as fits into one PackingPlan object.
+const MaxSteps = 4000
+
 // Policy says what a plan may do to running pods.
 type Policy int
 

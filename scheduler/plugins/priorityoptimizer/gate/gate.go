@@ -8,11 +8,14 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/clock"
 
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -112,6 +115,39 @@ func (g *Gate) joinsNextSolve(pod *v1.Pod) bool {
 	_, condition := podutil.GetPodCondition(&pod.Status, v1.PodScheduled)
 	return condition == nil && g.Trigger.join(pod.UID, snapshot.SignatureOf(pod, g.book.Needs(pod)),
 		pod.CreationTimestamp.Time, g.Hold.longest)
+}
+
+// podHandler follows the pods. It wakes up the loop only for those of the active plan.
+func (g *Gate) podHandler() cache.ResourceEventHandler {
+	follow := func(object any, gone bool) {
+		pod, ok := object.(*v1.Pod)
+		if !ok {
+			return
+		}
+		if gone || pod.Spec.NodeName != "" { // another process may have bound it
+			g.InFlight.remove(pod.UID)
+			g.passed(pod.UID)
+		}
+		if execution := g.Execution.Load(); execution != nil && execution.Concerns(pod) {
+			note := execution.Note
+			if gone {
+				note = execution.Forget
+			}
+			note(pod)
+			g.WakeUp()
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(object any) { follow(object, false) },
+		UpdateFunc: func(_, object any) { follow(object, false) },
+		DeleteFunc: func(object any) { follow(customobject.LastKnown(object), true) },
+	}
+}
+
+// passed forgets a pod that has its node or is gone.
+func (g *Gate) passed(uid types.UID) {
+	g.Trigger.unmark(uid)
+	g.Waiting.Remove(uid)
 }
 
 // Release activates the pods whose reason to wait may be over.

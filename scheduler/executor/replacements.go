@@ -2,12 +2,14 @@ package executor
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
-	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -122,64 +124,61 @@ func (e *Execution) Waiting() map[string]*v1.Pod {
 	return pods
 }
 
-// Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room, and all that a unit
-// still lacks or none. free is the room on the nodes of the plan, which Nodes uses until the next call; the caller must not
-// change it.
-func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.free = free
-	left := maps.Clone(free)
-	open := map[snapshot.Kind]int{}
-	ready := map[string]*v1.Pod{}
-	lacking := map[*unit]int{}
-	for kind, together := range e.units {
-		for _, place := range e.kinds[kind] {
-			lacking[together] += place.open() + place.unopened
+// noteStart follows a replacement until it has been ready. One that goes before that is waited for all the same: its
+// controller creates another one. A pod that has ended, as those of Jobs do, has done what it was for.
+func (e *Execution) noteStart(pod *v1.Pod, waits bool) {
+	owner := snapshot.OwnerOf(pod)
+	switch {
+	case pod.DeletionTimestamp != nil:
+		e.noteLost(pod)
+	case podutil.IsPodReady(pod) || podutil.IsPodTerminal(pod):
+		delete(e.starting, pod.UID)
+		// A kubelet may be quicker than the scheduler's report that the pod is bound.
+		if held := e.holders[pod.UID]; held != nil {
+			held.ready = true
+		}
+	case waits && e.vanished[owner] > 0:
+		if _, known := e.waiting[pod.UID]; !known {
+			e.starting[pod.UID] = pod // in place of one that has vanished
+			e.vanished[owner]--
 		}
 	}
-	for uid, one := range e.waiting {
-		if binding(uid) {
-			continue
-		}
-		count, counted := open[one.kind]
-		if !counted {
-			count = e.placesWithRoom(one.kind, left)
-		}
-		if count > 0 {
-			count--
-			ready[string(uid)] = one.pod
-			lacking[e.units[one.kind]]--
-		}
-		open[one.kind] = count
+	if _, awaited := e.starting[pod.UID]; awaited {
+		e.starting[pod.UID] = pod
 	}
-	maps.DeleteFunc(ready, func(uid string, _ *v1.Pod) bool {
-		together := e.units[e.waiting[types.UID(uid)].kind]
-		return together != nil && lacking[together] > 0
-	})
-	return ready
 }
 
-// placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
-func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
-	take := func(place *Place, replaces bool) bool {
-		fits := e.hasRoom(place, left[place.Node], replaces)
-		if fits {
-			left[place.Node] = left[place.Node].Minus(place.Requests)
-			count++
-		}
-		return fits
+// noteLost: the pod goes, or is gone. If it was waited for, another one of its owner will be.
+func (e *Execution) noteLost(pod *v1.Pod) {
+	if _, awaited := e.starting[pod.UID]; awaited {
+		delete(e.starting, pod.UID)
+		e.vanished[snapshot.OwnerOf(pod)]++
 	}
-	for _, place := range e.kinds[kind] {
-		for taken := 0; taken < place.open() && take(place, taken < place.inFlight); taken++ {
-		}
-	}
-	if count > 0 {
-		return count
-	}
-	for _, place := range e.kinds[kind] {
-		for most := min(place.unopened, e.replacements[kind]-count); most > 0 && take(place, false); most-- {
-		}
+}
+
+// notReady are the replacements that have a node and have not been ready yet, or were gone before they were, by owner.
+func (e *Execution) notReady() map[types.UID]int {
+	count := maps.Clone(e.vanished)
+	for _, pod := range e.starting {
+		count[snapshot.OwnerOf(pod)]++
 	}
 	return count
+}
+
+// AwaitReady counts pods as replacements that have not been ready yet: those of a plan that another process began.
+func (e *Execution) AwaitReady(pods ...*v1.Pod) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, pod := range pods {
+		e.starting[pod.UID] = pod
+	}
+}
+
+// Starting are the pods that the plan waits for, in the order of names: replacements that have not been ready yet.
+func (e *Execution) Starting() []*v1.Pod {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.SortedFunc(maps.Values(e.starting), func(a, b *v1.Pod) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
 }

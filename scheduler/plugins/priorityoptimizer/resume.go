@@ -1,0 +1,93 @@
+package priorityoptimizer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+// takeOverTimeout is how long the pods that a former process evicted may take to terminate before its plan is aborted.
+const takeOverTimeout = 8 * time.Second
+
+const messageRestarted = "the scheduler was restarted while the plan was open"
+
+// takeOver handles the plans that a former process left open. A plan that was being carried out is resumed if the rest of
+// it is still a good plan for the cluster; the others are closed. It reports whether the loop is busy with one.
+func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
+	var undecided *packingplan.Record
+	defer func() { l.keepBack(undecided) }()
+	for _, record := range l.records.Unhandled(all) {
+		if records.IsManual(record) {
+			continue
+		}
+		if record.Status.Phase != packingplan.Executing {
+			l.records.Close(ctx, record, packingplan.Aborted, messageRestarted)
+			continue
+		}
+		if record = l.records.Fresh(record); record == nil {
+			continue
+		}
+		if again := l.resume(ctx, record); again {
+			undecided = record
+			return true
+		}
+		l.records.Handled.Insert(record.UID())
+	}
+	return l.execution != nil
+}
+
+// keepBack has the pods of the plan's owners wait until it is called with nil: whether the plan can be resumed cannot be
+// decided yet, and they would take each other's room.
+func (l *loop) keepBack(record *packingplan.Record) {
+	switch {
+	case record == nil && l.letGo != nil:
+		l.letGo()
+		l.letGo = nil
+	case record != nil && l.letGo == nil:
+		owners := sets.New[types.UID]()
+		for _, step := range record.Status.Steps {
+			owners.Insert(snapshot.KindOf(step).Owner)
+		}
+		l.letGo = l.plugin.BeginSolve(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) })
+	}
+}
+
+// resume continues the plan or closes it. It reports true if that cannot be decided yet.
+func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bool) {
+	session, left := l.planner.NewSession(record), execution.Remainder{}
+	if !record.IsRehearsed() {
+		session.Snapshot = session.Now(record.Status.SnapshotID)
+		left = execution.RemainderOf(record, session.Snapshot)
+		session.Steps = left.Steps
+	}
+	active, err := l.activatePlan(ctx, session, left)
+	if err != nil {
+		var raised *planning.Objection
+		roomToCome := left.Leaving || errors.As(err, &raised) && raised.NoRoom
+		if roomToCome && l.clock.Since(l.leadingSince) < takeOverTimeout {
+			return true
+		}
+		planning.CountRefusal(err)
+		l.plugin.Trigger.Failed()
+		l.runner.CloseNodes(ctx, record, messageRestarted)
+		l.records.Finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be resumed: "+err.Error())
+		return false
+	}
+	// If another process has continued the plan in the meantime, its status says so and this write fails.
+	if err := l.carryOut(ctx, active); err != nil {
+		l.records.Logger(record).Error(err, "The plan is not resumed")
+		return records.IsTransient(err)
+	}
+	l.records.Logger(record).Info("Resuming the plan of a former process", "steps", len(left.Steps))
+	return false
+}
