@@ -4,6 +4,7 @@ A solution becomes a plan when it is sent (`stowage_optimizer.model.encode`).
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from stowage_optimizer.constraints.preferences import has_preferences
@@ -17,7 +18,7 @@ from stowage_optimizer.stages.consolidate.strategy import Consolidate
 from stowage_optimizer.stages.finish.cheapest_replicas import DisruptCheapest
 from stowage_optimizer.stages.finish.gain_curve import DrawCurve
 from stowage_optimizer.stages.preferences import LOOKING, Prefer
-from stowage_optimizer.stages.stage import Search, Stage, run_stages
+from stowage_optimizer.stages.stage import Stage, run_stages
 from stowage_optimizer.stages.tied.keep_ties import REPAIRING_SHARE, KeepTies, repairing_s
 from stowage_optimizer.stages.tied.place_beside import PlaceBeside
 from stowage_optimizer.strategies.strategy import Strategy
@@ -65,6 +66,25 @@ class Packings:
             len(self.snapshot.pods) > MOVED_PER_S * budget.limit_s
             or repairing_s(self.related) > REPAIRING_SHARE * budget.limit_s
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Stage):
+    """The strategy looks for the best plan, and for limits on any plan.
+
+    Parameters
+    ----------
+    packing
+        The problem, which may be a part of the whole one.
+    """
+
+    strategy: Strategy
+    packing: Packing
+
+    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+        """Return what the strategy finds; it begins anew."""
+        del known
+        return self.strategy.solve(self.packing, budget, publish)
 
 
 def solve(strategy: Strategy, packings: Packings, budget: Budget, publish: Publish) -> Solution:

@@ -2,12 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from stowage_optimizer.model.budget import Budget
-from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
-from stowage_optimizer.strategies.strategy import Strategy
 
 
 class Stage(ABC):
@@ -65,22 +62,3 @@ def _through(later: Sequence[tuple[Stage, Budget]], publish: Publish) -> Publish
             publish(passed)
 
     return send
-
-
-@dataclass(frozen=True, slots=True)
-class Search(Stage):
-    """The strategy looks for the best plan, and for limits on any plan.
-
-    Parameters
-    ----------
-    packing
-        The problem, which may be a part of the whole one.
-    """
-
-    strategy: Strategy
-    packing: Packing
-
-    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
-        """Return what the strategy finds; it begins anew."""
-        del known
-        return self.strategy.solve(self.packing, budget, publish)

@@ -8,7 +8,7 @@ from stowage_optimizer.bounds.dual import MOST_ROUNDS, DualSearch, dual_certific
 from stowage_optimizer.bounds.enumeration import Enumeration, recombine
 from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase, Prices
-from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
+from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext, OpenPhase
 
 ROUNDS = 4
 """Rounds of the tier's program that a slice has time for."""

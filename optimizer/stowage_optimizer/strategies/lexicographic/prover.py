@@ -6,16 +6,24 @@ plan reaches less of something.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.bounds.by_kind import limit_by_kind
+from stowage_optimizer.bounds.dual import dual_certificate
+from stowage_optimizer.bounds.exact_fit import exact_fit_bound
+from stowage_optimizer.bounds.knapsack import knapsack_bound
+from stowage_optimizer.bounds.proofs import Proof
+from stowage_optimizer.bounds.question import Bound, Phase
 from stowage_optimizer.model.budget import Budget
+from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.search.mending import Mender
-from stowage_optimizer.strategies.lexicographic.attempt import Attempt
-from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
+from stowage_optimizer.strategies.lexicographic.gap_closing import Closing, DualSlices
+from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
+from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext, OpenPhase
+from stowage_optimizer.strategies.lexicographic.replica_counts import can_count, counted
 from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, SharedState, WorkClock, reaches
 
 Name = tuple[int, Phase, bool]
@@ -23,6 +31,178 @@ Name = tuple[int, Phase, bool]
 
 LATER = 6
 """Turns that each open phase or tier has before those that come after it."""
+
+MOVES_SHARES = (0.04, 0.2)
+"""Shares of the time left for the exact search, before the dual bound and after."""
+
+BY_KIND_SHARE = 0.5
+"""Share of the time left for the program over kinds of nodes."""
+
+DUAL_SHARES = (0.02, 0.04, 0.08, 0.16, 0.3, 0.5)
+"""Shares of the time left for a dual bound, between which other phases have a turn."""
+
+POLISHING_SHARES = (0.03, 0.06)
+"""Shares of the time left for better prices that do not improve the bound."""
+
+FIRST_LISTING_SHARE = 0.1
+"""Share of the time left for an enumeration while prices still get better."""
+
+LISTING_SHARES = (0.2, 0.6)
+"""Shares of the time left for each enumeration."""
+
+CHOOSING_SHARE = 0.1
+"""Share of the time left for choosing among the patterns of a tier."""
+
+FEW_NODES = 50
+"""So many nodes are better combined at once, when all prices are known."""
+
+COMBINING_SHARE = 0.2
+"""Share of the time left for combining known patterns."""
+
+COUNTING_SHARES = (0.4, 1.0, 1.0, 1.0)
+"""Shares of the time left for CP-SAT's tries at a phase."""
+
+CHEAP_S = 0.01
+"""What a proof that does not count its own work is charged, where work is counted."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """Tries to settle one open phase."""
+
+    context: AttemptContext
+    phase: OpenPhase
+    _until: float = 0.0
+    _dual: DualSlices | None = None
+    _closing: Closing = field(init=False)
+    _work: Iterator[bool] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._closing = Closing(self.context, self.phase)
+        self._work = self._all_stages()
+
+    def go_on(self, until: float) -> bool:
+        """Work on the next stage; return whether there was one, and time for it."""
+        self._until = until
+        return next(self._work, False)
+
+    def _all_stages(self) -> Iterator[bool]:
+        """Do one stage after the other; yield whether there was anything to do."""
+        self._knapsack()
+        if self.phase.phase is Phase.PLACE and not self.phase.presumes_nothing:
+            self._exact_fit()
+        yield True
+        if self.phase.phase is not Phase.DISRUPT:
+            yield self._by_kind()
+        if self.phase.presumes_nothing:
+            return
+        if self.phase.tier not in self.context.searches:
+            yield self._moves(MOVES_SHARES[0])
+        yield from self._prices()
+        yield self._moves(MOVES_SHARES[1])
+        for share in COUNTING_SHARES:
+            while not self._counting(share):
+                yield self._choose(CHOOSING_SHARE)
+            yield True
+        while True:
+            yield from self._close_in(1.0)
+            yield self._choose(CHOOSING_SHARE)
+
+    def _prices(self) -> Iterator[bool]:
+        """Work on the dual bound in slices, then on the gap that it leaves."""
+        dual = DualSlices(self.context, self.phase)
+        if not dual.search.usable:
+            return
+        self._dual = dual
+        yield from self._slices(dual, DUAL_SHARES, polish=False)
+        while dual.search.preparing and not dual.search.finished:
+            yield from self._slices(dual, DUAL_SHARES[-1:], polish=False)
+        yield from self._slices(dual, POLISHING_SHARES, polish=True)
+        for share in LISTING_SHARES:
+            yield from self._close_in(share)
+            seconds = self._seconds(COMBINING_SHARE)
+            yield self._closing.recombine(dual.search, seconds)
+
+    def _slices(self, dual: DualSlices, shares: Sequence[float], *, polish: bool) -> Iterator[bool]:
+        for share in shares:
+            improving = dual.run(self._seconds(share), polish=polish)
+            yield True
+            if len(self.context.shared.problem.room) > FEW_NODES and self._choose(CHOOSING_SHARE):
+                yield True
+            if dual.search.finished:
+                return
+            # Where prices alone get no further, patterns may at once.
+            if not improving:
+                yield from self._close_in(FIRST_LISTING_SHARE)
+
+    def _close_in(self, share: float) -> Iterator[bool]:
+        """List what reaches the limit, then what is next to it, while that is quick."""
+        while self._dual and self._closing.list_all(self._dual.prices, self._seconds(share)):
+            yield True
+
+    def _choose(self, share: float) -> bool:
+        if self._dual is None:
+            return False
+        return self._closing.choose(self._dual.search, self._seconds(share))
+
+    def _knapsack(self) -> None:
+        context, phase = self.context, self.phase
+        bound = knapsack_bound(
+            context.question(phase),
+            clock=context.clock(phase, self._until),
+            deadline=self._until,
+            good_enough=phase.reached(context.shared),
+        )
+        self._note(bound)
+
+    def _by_kind(self) -> bool:
+        """Have the program over kinds of nodes prove a limit."""
+        context, phase = self.context, self.phase
+        asked = phase.tier, phase.phase, phase.value[: phase.tier]
+        if not phase.gap(context.shared) or asked in context.limited:
+            return False
+        end = context.work_clock.now() + self._seconds(BY_KIND_SHARE)
+        question = context.question(phase)
+        deadline = context.deadline(end)
+        first = limit_by_kind(question, context.clock(phase, deadline), deadline)
+        context.work_clock.spend(CHEAP_S)
+        if first is not None:
+            context.limited.add(asked)
+        if first is not None and first.bound.value < phase.limit(context.shared):
+            dual = dual_certificate(question, context.packing, first.bound, first.scope)
+            context.limit(phase, first.bound.value, Proof(first.bound.method, dual))
+        return True
+
+    def _exact_fit(self) -> None:
+        known = self.phase.limit(self.context.shared)
+        self._note(exact_fit_bound(self.context.question(self.phase), known))
+
+    def _note(self, bound: Bound | None) -> None:
+        self.context.work_clock.spend(CHEAP_S)
+        if bound is not None:
+            self.context.limit(self.phase, bound.value, Proof(bound.method))
+
+    def _moves(self, share: float) -> bool:
+        context, tier = self.context, self.phase.tier
+        search = context.searches.get(tier)
+        if search is None:
+            search = MoveSearch(context.shared, context.work_clock, context.mender, tier)
+            context.searches[tier] = search
+        search.run(context.work_clock.now() + self._seconds(share))
+        return True
+
+    def _counting(self, share: float) -> bool:
+        context, phase, seconds = self.context, self.phase, self._seconds(share)
+        if not can_count(context, phase, seconds):
+            return False
+        value, limit, spent = counted(context, phase, seconds)
+        context.work_clock.spend(spent)
+        if limit is not None:
+            context.limit(phase, limit, Proof(ProofMethod.CP_SAT), value)
+        return True
+
+    def _seconds(self, share: float) -> float:
+        return share * (self._until - self.context.work_clock.now())
 
 
 @dataclass(slots=True)

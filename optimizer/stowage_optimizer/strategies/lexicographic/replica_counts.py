@@ -10,7 +10,7 @@ from stowage_optimizer.model.tie import Values
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import STAY, running_items
 from stowage_optimizer.programs.tiers import BUILT_PER_S
-from stowage_optimizer.strategies.lexicographic.attempt_context import AttemptContext, OpenPhase
+from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext, OpenPhase
 
 SHORTEST_S = 0.02
 """Less than this is no time to build and solve anything in."""
