@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from solving_in_process import decoded
 
-from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.by_kind import limit_by_kind
 from stowage_optimizer.bounds.dual import DualSearch, dual_certificate
 from stowage_optimizer.bounds.proofs import trivial_bounds

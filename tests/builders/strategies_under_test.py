@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing

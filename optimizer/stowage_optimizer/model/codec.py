@@ -48,7 +48,7 @@ def one_of(*words: str) -> Check:
 
 def read(kind: type[T], message: Message, found: Found) -> T:
     """Return ``message`` as one of ``kind``; what is wrong with it is added to ``found``."""
-    readers, unset, faults = _plan(kind)  # type: ignore[arg-type] # mypy takes no class for hashable
+    readers, unset, faults = _reading_of(kind)  # type: ignore[arg-type] # mypy takes no class for hashable
     values = {}
     for field, value in message.ListFields():
         name = field.name
@@ -92,7 +92,7 @@ def _prefix(part: str, found: Found, start: int) -> None:
 
 
 @cache
-def _plan(kind: type) -> tuple[dict[str, _Read | None], list[tuple[str, Found]], Callable[[Any], Faults] | None]:
+def _reading_of(kind: type) -> tuple[dict[str, _Read | None], list[tuple[str, Found]], Callable[[Any], Faults] | None]:
     """Return how each field is read, what is said of those that must be set, and ``faults``."""
     hints = get_type_hints(kind, include_extras=True)
     readers: dict[str, _Read | None] = {}
@@ -104,7 +104,7 @@ def _plan(kind: type) -> tuple[dict[str, _Read | None], list[tuple[str, Found]],
         nothing = 0 if hint in (int, float) else None if int in get_args(hint) else ""
         lacks = [(f".{field.name}", check.says(nothing)) for check in checks if not check.holds(nothing)]
         if dataclasses.is_dataclass(hint):
-            inner = _plan(hint)[1]  # type: ignore[arg-type] # as above
+            inner = _reading_of(hint)[1]  # type: ignore[arg-type] # as above
             lacks += [(f".{field.name}{path}", what) for _, others in inner for path, what in others]
         unset += [(field.name, lacks)] if lacks else []
     return readers, unset, getattr(kind, "faults", None)

@@ -13,15 +13,13 @@ import gc
 import os
 import resource
 import signal
-import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget
@@ -34,7 +32,7 @@ from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.search.cache import BackgroundCompiler
 from stowage_optimizer.service.outbox import Outbox
-from stowage_optimizer.service.settings import FORK, LONGEST_PACKET, READ, READY, WARM, WorkerSettings
+from stowage_optimizer.service.settings import READ, READY, WorkerSettings
 from stowage_optimizer.service.updates import progress_of_tiers
 from stowage_optimizer.service.warmup import warm_up, warm_up_child
 from stowage_optimizer.stages import pipeline
@@ -157,7 +155,10 @@ def _answer(
     connection.send_bytes(READ)
     decoded = time.monotonic()
     writer = UpdateWriter(connection.send_bytes, options.strategy, started, decoded)
-    budget = Budget.begin(_within(options, time_limit_s), time.monotonic)
+    # Steps must not depend on how long anything took.
+    if not options.deterministic:
+        options = replace(options, time_limit_s=time_limit_s)
+    budget = Budget.begin(options, time.monotonic)
     with Outbox(writer.write, clock=time.monotonic) as outbox:
         solution = pipeline.solve(strategies[options.strategy], packings, budget, outbox.publish)
     return pb.SolveUpdate(
@@ -186,56 +187,9 @@ def _decode(
     return snapshot, options
 
 
-def _within(options: SolveOptions, time_limit_s: float) -> SolveOptions:
-    # Steps must not depend on how long anything took.
-    if options.deterministic:
-        return options
-    return replace(options, time_limit_s=time_limit_s)
-
-
-def serve(control: socket.socket, settings: WorkerSettings, compiler: BackgroundCompiler) -> None:
-    """Warm up, then fork a child for each packet from ``control`` until it closes, and report how children end."""
-    strategies = load_strategies(settings.strategies)
-    solve = partial(solve_one, settings=settings, strategies=strategies)
+def prepare(settings: WorkerSettings, compiler: BackgroundCompiler) -> Callable[[Connection], None]:
+    """Load and warm up what the children share; return what each of them does."""
+    solve = partial(solve_one, settings=settings, strategies=load_strategies(settings.strategies))
     warm_up(compiler)
     gc.enable()
-    control.send(WARM)
-    children: dict[int, tuple[int, socket.socket]] = {}
-    while True:
-        for ready in wait([control, *children]):
-            if isinstance(ready, int):
-                pid, report = children.pop(ready)
-                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-                os.close(ready)
-                with report, suppress(OSError):
-                    report.send(str(code).encode())
-                continue
-            packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 2)
-            if not packet:
-                return
-            report = socket.socket(fileno=descriptors[1])
-            pid = _fork(descriptors[0], solve, (control, report, *(other for _, other in children.values())))
-            pidfd = os.pidfd_open(pid)
-            children[pidfd] = pid, report
-            with suppress(OSError):
-                socket.send_fds(report, [FORK], [pidfd])
-
-
-def _fork(descriptor: int, solve: Callable[[Connection], None], others: Iterable[socket.socket]) -> int:
-    """Return the process id of a child that solves, and has none of the ``others``."""
-    child = os.fork()
-    if child:
-        os.close(descriptor)
-        return child
-    exit_code = 1
-    try:
-        for one in others:
-            one.close()
-        os.close(0)
-        with Connection(descriptor) as connection:
-            solve(connection)
-        exit_code = 0
-    finally:
-        # Never back into the fork server's loop, whatever happened.
-        os._exit(exit_code)
-    return 0  # pragma: no cover - os._exit does not return
+    return solve

@@ -14,10 +14,13 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
+from multiprocessing.connection import Connection, wait
 
 from stowage_optimizer.search.cache import BackgroundCompiler
-from stowage_optimizer.service.settings import LONGEST_PACKET, open_packet
+from stowage_optimizer.service.settings import FORK, LONGEST_PACKET, WARM, open_packet
 
 
 def main() -> None:
@@ -32,7 +35,52 @@ def main() -> None:
     sys.path[:], settings = open_packet(packet)
     compiler = BackgroundCompiler()
     # Not before: the import takes as long as a part of the compiling.
-    import_module("stowage_optimizer.service.child").serve(control, settings, compiler)
+    child = import_module("stowage_optimizer.service.child")
+    serve(control, child.prepare(settings, compiler))
+
+
+def serve(control: socket.socket, solve: Callable[[Connection], None]) -> None:
+    """Fork a child for each packet from ``control`` until it closes, and report how children end."""
+    control.send(WARM)
+    children: dict[int, tuple[int, socket.socket]] = {}
+    while True:
+        for ready in wait([control, *children]):
+            if isinstance(ready, int):
+                pid, report = children.pop(ready)
+                code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                os.close(ready)
+                with report, suppress(OSError):
+                    report.send(str(code).encode())
+                continue
+            packet, descriptors, _, _ = socket.recv_fds(control, LONGEST_PACKET, 2)
+            if not packet:
+                return
+            report = socket.socket(fileno=descriptors[1])
+            pid = _fork(descriptors[0], solve, (control, report, *(other for _, other in children.values())))
+            pidfd = os.pidfd_open(pid)
+            children[pidfd] = pid, report
+            with suppress(OSError):
+                socket.send_fds(report, [FORK], [pidfd])
+
+
+def _fork(descriptor: int, solve: Callable[[Connection], None], others: Iterable[socket.socket]) -> int:
+    """Return the process id of a child that solves, and has none of the ``others``."""
+    child = os.fork()
+    if child:
+        os.close(descriptor)
+        return child
+    exit_code = 1
+    try:
+        for one in others:
+            one.close()
+        os.close(0)
+        with Connection(descriptor) as connection:
+            solve(connection)
+        exit_code = 0
+    finally:
+        # Never back into the fork server's loop, whatever happened.
+        os._exit(exit_code)
+    return 0  # pragma: no cover - os._exit does not return
 
 
 if __name__ == "__main__":

@@ -20,18 +20,19 @@ SHOWN = 10
 """Broken rules spelled out in one message."""
 
 
-class PlanGate:
+class PlanCheck:
     """Checks the updates of one call."""
+
+    _checker: Checker
 
     def __init__(self, request: pb.SolveRequest, metrics: Metrics) -> None:
         self._request = request
         self._metrics = metrics
-        self._checker: Checker | None = None
         self._accepted: pb.Plan | None = None
         self._checked_s = 0.0
 
     def get_ready(self) -> None:
-        """Index the snapshot, which takes a while if it is large."""
+        """Index the snapshot, before the first check; it takes a while if it is large."""
         options = self._request.options
         self._checker = Checker(self._request.snapshot, options.policy, options)
 
@@ -48,9 +49,6 @@ class PlanGate:
             return update
         if not (update.last or changes_something(update)):
             return pb.SolveUpdate(progress=progress_of(update))
-        if self._checker is None:
-            self.get_ready()
-        assert self._checker is not None  # noqa: S101 - it is ready now
         started = time.monotonic()
         violations = self._checker.violations(update.plan, stop)
         if violations is None:
@@ -90,9 +88,9 @@ class CheckedRun:
         What a check takes, about; until one has been made.
     """
 
-    def __init__(self, run: Run, gate: PlanGate, *, answer_after_s: float, checking_s: float) -> None:
+    def __init__(self, run: Run, check: PlanCheck, *, answer_after_s: float, checking_s: float) -> None:
         self._run = run
-        self._gate = gate
+        self._check = check
         self._answer_after_s = answer_after_s
         self._checking_s = checking_s
         self._changed = threading.Condition()
@@ -102,7 +100,7 @@ class CheckedRun:
         self._strategy = ""
         self._over = False
         run.on_read(self._wake)
-        threading.Thread(target=self._vet, daemon=True).start()
+        threading.Thread(target=self._check_updates, daemon=True).start()
 
     def updates(self) -> Iterator[pb.SolveUpdate]:
         """Yield updates that hold; the last comes in time, whatever it contains."""
@@ -128,7 +126,7 @@ class CheckedRun:
 
     def _await_update(self) -> None:
         """Return at the next news, or when the caller must be answered."""
-        while not self._has_update():
+        while self._newest is None and self._failure is None:
             left_s = self._answer_by() - time.monotonic()
             if left_s <= 0:
                 return
@@ -142,15 +140,12 @@ class CheckedRun:
         with self._changed:
             self._changed.notify_all()
 
-    def _has_update(self) -> bool:
-        return self._newest is not None or self._failure is not None
-
-    def _vet(self) -> None:
+    def _check_updates(self) -> None:
         try:
             # While the child reads its request there is nothing else to do here.
-            self._gate.get_ready()
+            self._check.get_ready()
             for update in self._run.updates():
-                checked = self._vetted(update)
+                checked = self._checked(update)
                 if checked is not None:
                     self._pass_on(checked)
                 if self._over or (checked is not None and checked.last):
@@ -162,14 +157,14 @@ class CheckedRun:
         finally:
             self._run.cancel()
 
-    def _vetted(self, update: pb.SolveUpdate) -> pb.SolveUpdate | None:
+    def _checked(self, update: pb.SolveUpdate) -> pb.SolveUpdate | None:
         if update.end_reason == pb.END_REASON_CANCELLED:
             return self._instead(update.end_reason, update.message)
         if not update.last and self._too_late(update):
             return None
         self._strategy = update.strategy or self._strategy
         began = time.monotonic()
-        checked = self._gate.check(update, lambda: self._idle(update))
+        checked = self._check.check(update, lambda: self._idle(update))
         if checked is not None and checked.HasField("plan"):
             self._checking_s = max(time.monotonic() - began, self._checking_s / 2)
         if checked is None or not checked.last:

@@ -20,7 +20,7 @@ from stowage_optimizer.service.call_queue import CallQueue
 from stowage_optimizer.service.errors import CallRefusedError, WorkerStartError
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics
-from stowage_optimizer.service.plan_checks import CheckedRun, PlanGate, changes_something
+from stowage_optimizer.service.plan_checks import CheckedRun, PlanCheck, changes_something
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.settings import MIB, WorkerSettings
 from stowage_optimizer.service.updates import last_update, progress_of
@@ -167,25 +167,25 @@ class Solving:
             yield self._account(request, last, arrived)
             return
         with self.metrics.inflight.track_inprogress():
-            last = yield from self._passing(call, request, run, len(body))
+            last = yield from self._checked_updates(call, request, run, len(body))
         if run.killed:
             self.metrics.killed.inc()
         # A child that was killed has not reported how long it took.
         last.durations.decode_s = last.durations.decode_s or run.read_s
         yield self._account(request, last, arrived)
 
-    def _passing(
+    def _checked_updates(
         self, call: Call, request: pb.SolveRequest, run: Run, request_bytes: int
     ) -> Generator[pb.SolveUpdate, None, pb.SolveUpdate]:
         """Yield the updates that pass the checker; return the last one."""
-        vetting = CheckedRun(
+        checked_run = CheckedRun(
             run,
-            PlanGate(request, self.metrics),
+            PlanCheck(request, self.metrics),
             answer_after_s=answer_after_s(request_bytes),
             checking_s=checking_s(request_bytes),
         )
         try:
-            for update in vetting.updates():
+            for update in checked_run.updates():
                 progress = progress_of(update)
                 if progress is not None:
                     self.metrics.progressed(progress)
@@ -195,8 +195,8 @@ class Solving:
                 if changes_something(update):
                     yield update
         finally:
-            vetting.close()
-        raise AssertionError("a vetting ended without a last update")
+            checked_run.close()
+        raise AssertionError("a checked run ended without a last update")
 
     def _start(self, call: Call, body: bytes, deadline: float) -> Run:
         try:

@@ -9,7 +9,7 @@ import gc
 import numpy as np
 from ortools.sat.python import cp_model
 
-from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.enumeration import Enumeration
 from stowage_optimizer.bounds.proofs import trivial_bounds

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from stowage_optimizer.assignments.first_fit import filled
-from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.assignments.subproblem import restricted
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase

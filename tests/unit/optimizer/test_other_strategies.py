@@ -9,7 +9,7 @@ from made_snapshots import crowded_cluster
 from snapshot_builder import GB, SnapshotBuilder, figure_1
 from solving_in_process import Answer, answer_to, decoded
 
-from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.constraints.reduction import reduce_snapshot

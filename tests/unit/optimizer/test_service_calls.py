@@ -22,7 +22,7 @@ from stowage_optimizer.service.call_queue import CallQueue
 from stowage_optimizer.service.child import UpdateWriter
 from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.outbox import Outbox
-from stowage_optimizer.service.plan_checks import CheckedRun, PlanGate
+from stowage_optimizer.service.plan_checks import CheckedRun, PlanCheck
 from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.server import LONGEST_PATH_BYTES, claim
 from stowage_optimizer.service.settings import READ
@@ -191,7 +191,7 @@ class FakeRun:
         self.cancel()
 
 
-class FakeGate:
+class FakeCheck:
     """Checks last plans for ever, until it must stop; or all once it may go on."""
 
     withhold = False
@@ -223,15 +223,15 @@ def a_plan(name: str) -> pb.Plan:
     return pb.Plan(placements=[pb.Placement(pod_uid=name, node="n")])
 
 
-def vetting(run: FakeRun, gate: FakeGate, answer_in_s: float = LONG_S, checking_s: float = 0.0) -> CheckedRun:
-    return CheckedRun(cast("Run", run), cast("PlanGate", gate), answer_after_s=answer_in_s, checking_s=checking_s)
+def checked_run(run: FakeRun, check: FakeCheck, answer_in_s: float = LONG_S, checking_s: float = 0.0) -> CheckedRun:
+    return CheckedRun(cast("Run", run), cast("PlanCheck", check), answer_after_s=answer_in_s, checking_s=checking_s)
 
 
 def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
     """What has passed until then is carried out, not what comes a second late."""
-    run, gate = FakeRun(), FakeGate()
+    run, check = FakeRun(), FakeCheck()
     run.says("early", strategy="s")
-    answers = vetting(run, gate, 0.2).updates()
+    answers = checked_run(run, check, 0.2).updates()
     early = next(answers)
 
     run.says("late", last=True)
@@ -242,19 +242,19 @@ def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
     assert last.plan == early.plan == a_plan("early")
     assert last.strategy == "s"
     assert run.given_up
-    assert gate.stopped.wait(LONG_S)
+    assert check.stopped.wait(LONG_S)
 
 
 def test_the_first_plan_is_checked_to_the_end_though_the_last_is_there() -> None:
     """Checking the last may take longer than there is time: one must have passed."""
-    run, gate = FakeRun(), FakeGate()
-    gate.slow = True
-    answers = vetting(run, gate).updates()
+    run, check = FakeRun(), FakeCheck()
+    check.slow = True
+    answers = checked_run(run, check).updates()
     run.says("first")
-    assert gate.asked.acquire(timeout=LONG_S)
+    assert check.asked.acquire(timeout=LONG_S)
 
     run.over = True
-    gate.go_on.set()
+    check.go_on.set()
 
     assert next(answers).plan == a_plan("first")
     run.says("last", last=True)
@@ -265,7 +265,7 @@ def test_an_answer_does_not_wait_for_a_child_that_says_nothing() -> None:
     """Its process may be stuck where no signal reaches it."""
     run = FakeRun()
 
-    (last,) = vetting(run, FakeGate(), 0.0).updates()
+    (last,) = checked_run(run, FakeCheck(), 0.0).updates()
 
     assert last.end_reason == pb.END_REASON_TIME_LIMIT
     assert not last.HasField("plan")
@@ -279,12 +279,12 @@ def test_a_plan_that_is_withheld_takes_none_along_that_has_passed(at_last: bool)
 
     The caller may call again, and must find the turn free.
     """
-    run, gate = FakeRun(), FakeGate()
-    answers = vetting(run, gate).updates()
+    run, check = FakeRun(), FakeCheck()
+    answers = checked_run(run, check).updates()
     run.says("checked", strategy="s")
     next(answers)
 
-    gate.withhold = True
+    check.withhold = True
     run.says("wrong", last=at_last)
     last = next(answers)
 
@@ -299,7 +299,7 @@ def test_of_late_plans_only_the_first_and_the_last_are_checked() -> None:
     No plan of a call that was cancelled is checked: that would delay the stop.
     """
     run = FakeRun()
-    answers = vetting(run, FakeGate(), checking_s=2 * LONG_S).updates()
+    answers = checked_run(run, FakeCheck(), checking_s=2 * LONG_S).updates()
     run.says("first")
     assert next(answers).plan == a_plan("first")
 

@@ -7,7 +7,7 @@ import pytest
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import Answer, budget_of, decoded, finished_answer_to
 
-from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.budget import Budget

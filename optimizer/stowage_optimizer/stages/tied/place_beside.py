@@ -10,8 +10,8 @@ proved.
 from dataclasses import dataclass, replace
 
 from stowage_optimizer.assignments.first_fit import filled
-from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import mended
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.objective import score

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.assignments.first_fit import filled
-from stowage_optimizer.assignments.incumbent import SolutionWriter
 from stowage_optimizer.assignments.repair import make_whole, mended
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import Budget, Reserve

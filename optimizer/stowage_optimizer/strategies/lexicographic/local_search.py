@@ -69,6 +69,7 @@ class LocalSearch:
     def start(self) -> None:
         """Offer what needs no search: pending pods where there is, or is made, room."""
         shared = self.shared
+        # Mending what is there gives the pods that wait a node, as far as they fit.
         shared.offer(shared.problem.home, self._mender)
         if len(shared.problem.kind) >= MANY_ITEMS and not shared.finished:
             cleared = clear_room(shared.assignment, self._arrays, self._state)

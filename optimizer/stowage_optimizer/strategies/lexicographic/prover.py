@@ -90,7 +90,8 @@ class Attempt:
         """Do one stage after the other; yield whether there was anything to do."""
         self._knapsack()
         if self.phase.phase is Phase.PLACE and not self.phase.presumes_nothing:
-            self._exact_fit()
+            known = self.phase.limit(self.context.shared)
+            self._note(exact_fit_bound(self.context.question(self.phase), known))
         yield True
         if self.phase.phase is not Phase.DISRUPT:
             yield self._by_kind()
@@ -172,10 +173,6 @@ class Attempt:
             dual = dual_certificate(question, context.packing, first.bound, first.scope)
             context.limit(phase, first.bound.value, Proof(first.bound.method, dual))
         return True
-
-    def _exact_fit(self) -> None:
-        known = self.phase.limit(self.context.shared)
-        self._note(exact_fit_bound(self.context.question(self.phase), known))
 
     def _note(self, bound: Bound | None) -> None:
         self.context.work_clock.spend(CHEAP_S)

@@ -11,7 +11,7 @@ import os
 import threading
 from dataclasses import dataclass, field
 
-from stowage_optimizer.assignments.incumbent import SolutionWriter
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import Clock, Policy
