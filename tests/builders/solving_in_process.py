@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.issues import Issues
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
 from stowage_optimizer.model.solution import EndReason, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import available_strategies
 
@@ -53,9 +53,9 @@ def decoded(snapshot: pb.Snapshot) -> Snapshot:
     return model
 
 
-def budget_of(options: SolveOptions) -> Budget:
+def budget_of(options: SolveOptions) -> TimeBudget:
     """Return the budget of a solve that begins now."""
-    return Budget.begin(options, time.monotonic)
+    return TimeBudget.begin(options, time.monotonic)
 
 
 def answer_to(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.strategies.lexicographic.strategy import LexicographicStrategy
 from stowage_optimizer.strategies.registry import available_strategies
 from stowage_optimizer.strategies.strategy import Strategy
@@ -32,7 +32,7 @@ class Misbehaving:
     misdeed: Misdeed
     at_once: bool = True
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Publish good solutions or none, then do the deed."""
         if not self.at_once:
             LexicographicStrategy().solve(packing, budget, publish)
@@ -43,7 +43,7 @@ class Misbehaving:
 class TellLimit:
     """Does nothing, and says how many seconds it was given."""
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return a solution without changes, with the seconds as its message."""
         del publish
         writer = SolutionWriter(packing, budget.policy)

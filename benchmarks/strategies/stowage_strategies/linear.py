@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from stowage_optimizer.assignments.incumbent import Incumbent
 from stowage_optimizer.bounds.proofs import TRIVIAL, trivial_bounds
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.model.tie import Terms
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import Formulation, LinearProgram
 from stowage_optimizer.programs.tiers import Maximise, TierLoop
@@ -26,7 +26,7 @@ class LinearStrategy:
     flaw: str = ""
     """Why its bounds are no proofs, as the end of a sentence; empty if they are."""
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return the best solution found in time; see `Strategy.solve`."""
         bounds = trivial_bounds(packing)
         incumbent = Incumbent(packing, bounds, budget.policy, publish)

@@ -11,8 +11,8 @@ from datetime import timedelta
 from ortools.math_opt.python import mathopt
 from ortools.math_opt.solvers import highs_pb2
 
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import LinearProgram
 from stowage_optimizer.programs.solver import Offer, Outcome
@@ -22,7 +22,7 @@ NODES_PER_STEP = 200
 """Nodes of the search tree in one step; HiGHS has no finer measure of its work."""
 
 
-def maximise(program: LinearProgram, metric: Terms, start: Values, budget: Budget, offer: Offer) -> Outcome:
+def maximise(program: LinearProgram, metric: Terms, start: Values, budget: TimeBudget, offer: Offer) -> Outcome:
     """Maximise the sum, as `LinearProgram.maximise` does, by HiGHS's branch and bound."""
     began = budget.clock()
     model, variables = _model(program, metric)
@@ -55,7 +55,7 @@ def _model(program: LinearProgram, metric: Terms) -> tuple[mathopt.Model, list[m
     return model, variables
 
 
-def _parameters(budget: Budget, gone_s: float) -> mathopt.SolveParameters:
+def _parameters(budget: TimeBudget, gone_s: float) -> mathopt.SolveParameters:
     options = highs_pb2.HighsOptionsProto(string_options={"parallel": "off"})
     limit = None
     if budget.counted:

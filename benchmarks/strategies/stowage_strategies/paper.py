@@ -23,11 +23,11 @@ from ortools.sat.python import cp_model
 from stowage_optimizer.assignments.incumbent import Incumbent
 from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.model.tie import Values
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.program import STAY
 from stowage_optimizer.programs.solver import Outcome, run_cp_sat
 from stowage_optimizer.programs.tiers import TierLoop
@@ -37,7 +37,7 @@ from stowage_optimizer.programs.tiers import TierLoop
 class PaperStrategy:
     """The paper's Algorithm 1 (Christensen, Giallorenzo, Mauro)."""
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return the best solution found in time; see `Strategy.solve`."""
         bounds = trivial_bounds(packing)
         incumbent = Incumbent(packing, bounds, budget.policy, publish)
@@ -126,7 +126,7 @@ class PaperModel:
             weights.extend(stay if node == home else 1 for node in row)
         return cp_model.LinearExpr.weighted_sum(terms, weights)
 
-    def maximise(self, metric: cp_model.LinearExpr, phase: str, incumbent: Incumbent, budget: Budget) -> Outcome:
+    def maximise(self, metric: cp_model.LinearExpr, phase: str, incumbent: Incumbent, budget: TimeBudget) -> Outcome:
         """Maximise ``metric`` from the incumbent on, offering it each solution.
 
         Raises

@@ -13,8 +13,8 @@ computes with exact numbers, so this is a proof.
 
 import z3
 
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.program import LinearProgram
 from stowage_optimizer.programs.solver import Offer, Outcome
 from stowage_strategies.linear import LinearStrategy, rows_of
@@ -24,7 +24,7 @@ WORK_PER_STEP = 4_000_000
 """Units of Z3's ``rlimit`` in one step, about a second's worth."""
 
 
-def maximise(program: LinearProgram, metric: Terms, start: Values, budget: Budget, offer: Offer) -> Outcome:
+def maximise(program: LinearProgram, metric: Terms, start: Values, budget: TimeBudget, offer: Offer) -> Outcome:
     """Maximise the sum, as `LinearProgram.maximise` does, by Z3's linear arithmetic over the integers."""
     began = budget.clock()
     solver, variables = _model(program)
@@ -73,7 +73,7 @@ def _total(terms: Terms, values: Values) -> int:
     return sum(coefficient * values[variable] for variable, coefficient in terms)
 
 
-def _limit(solver: z3.Solver, budget: Budget, used: float) -> None:
+def _limit(solver: z3.Solver, budget: TimeBudget, used: float) -> None:
     left = budget.limit_s - used
     if budget.counted:
         solver.set("rlimit", max(1, int(left * WORK_PER_STEP)))

@@ -15,15 +15,15 @@ checker holds plans to.
 from collections.abc import Sequence
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.time_budget import TimeBudget
 
 ROUNDS = 5
 """Mending and repairing may undo each other; then nothing is changed at all."""
 
 
-def make_whole(packing: Packing, wanted: Assignment, budget: Budget) -> Assignment:
+def make_whole(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
     """Return ``wanted`` repaired, with every tie mended; the present state if that fails."""
     whole = repair(packing, wanted, budget.policy)
     for _ in range(ROUNDS):
@@ -34,7 +34,7 @@ def make_whole(packing: Packing, wanted: Assignment, budget: Budget) -> Assignme
     return packing.current
 
 
-def mended(packing: Packing, wanted: Assignment, budget: Budget) -> Assignment:
+def mended(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
     """Return ``wanted`` with every tie mended, one after the other."""
     for tie in packing.ties:
         wanted = tie.mended(packing, wanted, budget)

@@ -13,8 +13,8 @@ from random import Random
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
-    from stowage_optimizer.model.budget import Budget
     from stowage_optimizer.model.packing import Assignment, Packing
+    from stowage_optimizer.model.time_budget import TimeBudget
 
 Terms = Sequence[tuple[int, int]]
 """A sum: pairs of variable and coefficient."""
@@ -55,14 +55,14 @@ class Tie(ABC):
         """Return whether ``assignment`` can be carried out as far as this tie goes."""
 
     @abstractmethod
-    def mended(self, packing: Packing, assignment: Assignment, budget: Budget) -> Assignment:
+    def mended(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Return an assignment near ``assignment`` that keeps the tie.
 
         It needs no room that there is not, if ``assignment`` does not.
         """
 
     @abstractmethod
-    def pinned(self, packing: Packing, proposal: Assignment, budget: Budget, rng: Random | None) -> Pins:
+    def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Return to which nodes to keep items so that an answer is likely to keep the tie.
 
         Parameters

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from ortools.sat.python import cp_model
 
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.solver import Offer, Outcome, run_cp_sat
 
 
@@ -36,7 +36,7 @@ class LinearProgram:
         """Keep the sum of ``terms`` from ``lower`` to ``upper``."""
         self.model.add_linear_constraint(self._sum(terms), lower, upper)
 
-    def maximise(self, metric: Terms, start: Values, budget: Budget, offer: Offer) -> Outcome:
+    def maximise(self, metric: Terms, start: Values, budget: TimeBudget, offer: Offer) -> Outcome:
         """Maximise the sum of ``metric`` from ``start`` on, which meets every row.
 
         Raises

@@ -7,8 +7,8 @@ from ortools.sat.python import cp_model
 
 from stowage_optimizer.bounds.proofs import round_bound
 from stowage_optimizer.errors import OptimizerError
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.tie import Values
+from stowage_optimizer.model.time_budget import TimeBudget
 
 Offer = Callable[[Values], None]
 """Called with each better solution, at the latest with the last."""
@@ -47,7 +47,13 @@ class SolverContradictionError(OptimizerError):
 
 
 def run_cp_sat(
-    model: cp_model.CpModel, variables: list[cp_model.IntVar], offer: Offer, budget: Budget, *, name: str, began: float
+    model: cp_model.CpModel,
+    variables: list[cp_model.IntVar],
+    offer: Offer,
+    budget: TimeBudget,
+    *,
+    name: str,
+    began: float,
 ) -> Outcome:
     """Solve ``model``, and offer the values of ``variables`` in each better solution.
 
@@ -76,7 +82,7 @@ def run_cp_sat(
     return Outcome(bound, budget.clock() - began)
 
 
-def _configure(solver: cp_model.CpSolver, budget: Budget) -> None:
+def _configure(solver: cp_model.CpSolver, budget: TimeBudget) -> None:
     """Set the limits, and keep presolve from losing hints and solutions."""
     parameters = solver.parameters
     # Symmetry breaking in presolve makes the hint infeasible, and the incumbent is

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field
 from stowage_optimizer.assignments.incumbent import Incumbent
 from stowage_optimizer.bounds.proofs import Proof, TierBounds
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.budget import HALF, SHORTEST_SOLVE_S, Budget, TimeSplit
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.model.time_budget import HALF, SHORTEST_SOLVE_S, TimeBudget, TimeSplit
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.program import STAY, Formulation, LinearProgram, running_items
 from stowage_optimizer.programs.solver import Offer, Outcome, SolverContradictionError
 
-Maximise = Callable[[LinearProgram, Terms, Values, Budget, Offer], Outcome]
+Maximise = Callable[[LinearProgram, Terms, Values, TimeBudget, Offer], Outcome]
 """A solver, as `LinearProgram.maximise` is one."""
 
 BUILT_PER_S = 50_000
@@ -46,7 +46,7 @@ class TierLoop:
     """
 
     packing: Packing
-    budget: Budget
+    budget: TimeBudget
     incumbent: Incumbent
     bounds: list[TierBounds]
     flaw: str

@@ -22,7 +22,6 @@ from functools import partial
 from multiprocessing.connection import Connection
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.encode import encode_plan, encode_refusals
 from stowage_optimizer.model.issues import InvalidInputError, Issues
@@ -30,6 +29,7 @@ from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Assignment
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.cache import BackgroundCompiler
 from stowage_optimizer.service.outbox import Outbox
 from stowage_optimizer.service.settings import READ, READY, WorkerSettings
@@ -158,7 +158,7 @@ def _answer(
     # Steps must not depend on how long anything took.
     if not options.deterministic:
         options = replace(options, time_limit_s=time_limit_s)
-    budget = Budget.begin(options, time.monotonic)
+    budget = TimeBudget.begin(options, time.monotonic)
     with Outbox(writer.write, clock=time.monotonic) as outbox:
         solution = pipeline.solve(strategies[options.strategy], packings, budget, outbox.publish)
     return pb.SolveUpdate(

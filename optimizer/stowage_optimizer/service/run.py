@@ -61,7 +61,7 @@ class Run:
         self._reading_limit_s = reading_limit_s
         self._solving_limit_s = time_limit_s + kill_after_s
         self._read_at: float | None = None
-        self._on_read: Callable[[], None] = _ignore
+        self._on_read: Callable[[], None] = lambda: None
         self._changed = threading.Condition()
         self._newest: pb.SolveUpdate | None = None
         self._best: pb.SolveUpdate | None = None
@@ -216,7 +216,3 @@ class Run:
         with self._changed:
             self._newest = last
             self._changed.notify_all()
-
-
-def _ignore() -> None:
-    """Do nothing when the request has been read."""

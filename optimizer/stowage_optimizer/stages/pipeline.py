@@ -9,11 +9,11 @@ from functools import cached_property
 
 from stowage_optimizer.constraints.preferences import has_preferences
 from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import Objective
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.consolidate.strategy import Consolidate
 from stowage_optimizer.stages.finish.cheapest_replicas import DisruptCheapest
 from stowage_optimizer.stages.finish.gain_curve import DrawCurve
@@ -58,7 +58,7 @@ class Packings:
         """Whether a pod waits, and a class has demands on other pods."""
         return self.demanding and self.waiting
 
-    def hurried(self, budget: Budget) -> bool:
+    def hurried(self, budget: TimeBudget) -> bool:
         """Return whether there is no time to move the pods with demands."""
         if self.related.divisible:
             return False
@@ -81,13 +81,13 @@ class Search(Stage):
     strategy: Strategy
     packing: Packing
 
-    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+    def improve(self, known: Solution, budget: TimeBudget, publish: Publish) -> Solution:
         """Return what the strategy finds; it begins anew."""
         del known
         return self.strategy.solve(self.packing, budget, publish)
 
 
-def solve(strategy: Strategy, packings: Packings, budget: Budget, publish: Publish) -> Solution:
+def solve(strategy: Strategy, packings: Packings, budget: TimeBudget, publish: Publish) -> Solution:
     """Return the best solution of ``strategy``, with all that the options ask for.
 
     Parameters
@@ -101,7 +101,7 @@ def solve(strategy: Strategy, packings: Packings, budget: Budget, publish: Publi
     return run_stages(stages, known, budget, publish)
 
 
-def _stages(strategy: Strategy, packings: Packings, budget: Budget) -> Iterator[Stage]:
+def _stages(strategy: Strategy, packings: Packings, budget: TimeBudget) -> Iterator[Stage]:
     """Yield the stages that an answer needs."""
     pods = len(packings.snapshot.pods)
     if budget.options.objective is Objective.CONSOLIDATE:
@@ -124,7 +124,7 @@ def _stages(strategy: Strategy, packings: Packings, budget: Budget) -> Iterator[
         yield Prefer(packings.related)
 
 
-def _find(strategy: Strategy, packing: Packing, budget: Budget) -> Stage:
+def _find(strategy: Strategy, packing: Packing, budget: TimeBudget) -> Stage:
     """Return the stage that finds a plan with all that ties pods to each other."""
     packing = within_limits(packing, budget.options.limits)
     return KeepTies(strategy, packing) if packing.ties else Search(strategy, packing)

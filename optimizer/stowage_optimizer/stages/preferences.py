@@ -18,12 +18,12 @@ import numpy as np
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.constraints.preferences import Ints, Preferences, preferences_of
-from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import NO_DOMAIN
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.model.tie import keeps_ties
+from stowage_optimizer.model.time_budget import Reserve, TimeBudget
 from stowage_optimizer.stages.stage import Stage
 
 LOOKING = Reserve(pods_per_s=15_000, least_share=0.05, most_share=0.3)
@@ -46,11 +46,11 @@ class Prefer(Stage):
 
     packing: Packing
 
-    def reserve_s(self, budget: Budget) -> float:
+    def reserve_s(self, budget: TimeBudget) -> float:
         """Return the time to look through the pods."""
         return LOOKING.of(budget.limit_s, len(self.packing.snapshot.pods))
 
-    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+    def improve(self, known: Solution, budget: TimeBudget, publish: Publish) -> Solution:
         """Return a solution equal to ``known`` whose nodes the pods prefer."""
         if known.empty or budget.over():
             return known
@@ -78,7 +78,7 @@ class _Improver:
 
     packing: Packing
     assignment: Assignment
-    budget: Budget
+    budget: TimeBudget
     _class_of: tuple[str, ...] = field(init=False)
     _touched: list[int] = field(init=False)
     _builder: AssignmentBuilder = field(init=False)

@@ -3,15 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 
 
 class Stage(ABC):
     """One step on the way from a problem to an answer."""
 
     @abstractmethod
-    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+    def improve(self, known: Solution, budget: TimeBudget, publish: Publish) -> Solution:
         """Return a solution as good as ``known``, with the bounds that hold for it.
 
         Parameters
@@ -22,12 +22,12 @@ class Stage(ABC):
             Called with each better solution on the way.
         """
 
-    def reserve_s(self, budget: Budget) -> float:
+    def reserve_s(self, budget: TimeBudget) -> float:
         """Return what of ``budget`` the stages before this one do not get."""
         del budget
         return 0.0
 
-    def pass_on(self, found: Solution, budget: Budget) -> Solution | None:
+    def pass_on(self, found: Solution, budget: TimeBudget) -> Solution | None:
         """Return what of a solution of an earlier stage may be published; or nothing.
 
         Parameters
@@ -39,9 +39,9 @@ class Stage(ABC):
         return found
 
 
-def run_stages(stages: Sequence[Stage], known: Solution, budget: Budget, publish: Publish) -> Solution:
+def run_stages(stages: Sequence[Stage], known: Solution, budget: TimeBudget, publish: Publish) -> Solution:
     """Return what ``stages`` make of ``known``, one after the other."""
-    steps: list[tuple[Stage, Budget]] = []
+    steps: list[tuple[Stage, TimeBudget]] = []
     for stage in reversed(stages):
         steps.insert(0, (stage, budget))
         budget = budget.without(stage.reserve_s(budget))
@@ -50,7 +50,7 @@ def run_stages(stages: Sequence[Stage], known: Solution, budget: Budget, publish
     return known
 
 
-def _through(later: Sequence[tuple[Stage, Budget]], publish: Publish) -> Publish:
+def _through(later: Sequence[tuple[Stage, TimeBudget]], publish: Publish) -> Publish:
     """Return what publishes what all of the stages ``later`` pass on."""
 
     def send(found: Solution) -> None:

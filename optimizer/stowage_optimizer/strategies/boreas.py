@@ -16,10 +16,10 @@ from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.assignments.subproblem import restricted
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.model.tie import Terms, Values, keeps_ties
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.tied import TiedFormulation
 
 BATCH_PODS = 99
@@ -33,7 +33,7 @@ class Boreas:
     batch_pods: int = BATCH_PODS
     is_self_contained: ClassVar[bool] = True
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return every batch that fits placed; see `Strategy.solve`."""
         writer = SolutionWriter(packing, budget.policy)
         assignment, bounds = packing.current, trivial_bounds(packing)
@@ -77,7 +77,7 @@ class _Best:
             self.assignment = candidate
 
 
-def _place(packing: Packing, assignment: Assignment, members: Sequence[int], budget: Budget) -> Assignment:
+def _place(packing: Packing, assignment: Assignment, members: Sequence[int], budget: TimeBudget) -> Assignment:
     """Return ``assignment`` with every pod of the batch placed, or as it was."""
     best = _Best(restricted(packing, members, assignment))
     half = replace(budget, limit_s=budget.limit_s / 2)
@@ -92,7 +92,7 @@ def _place(packing: Packing, assignment: Assignment, members: Sequence[int], bud
     return tuple(placed) if keeps_ties(packing, tuple(placed)) else assignment
 
 
-def _solve(best: _Best, budget: Budget, *, whole: bool) -> None:
+def _solve(best: _Best, budget: TimeBudget, *, whole: bool) -> None:
     """Place as many as possible; or, once all are, use as few nodes as possible."""
     formulation = TiedFormulation(best.batch, len(best.batch.tiers))
     placed = formulation.metric(Phase.PLACE, len(best.batch.tiers) - 1)

@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 
 
 class Strategy(Protocol):
@@ -15,7 +15,7 @@ class Strategy(Protocol):
     plan that places as many would not be its plan.
     """
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return the best solution found within ``budget``.
 
         Parameters

@@ -23,11 +23,11 @@ from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.steps import Step, Steps
 from stowage_optimizer.assignments.unjust_displacement import unjustly_displaced
 from stowage_optimizer.constraints.disruption_budgets import budgets_of
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import Limits, Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.tie import STAYS, Pins, Rows, Tie
+from stowage_optimizer.model.time_budget import TimeBudget
 
 if TYPE_CHECKING:
     from stowage_optimizer.model.tie import KindVariables
@@ -148,7 +148,7 @@ class DisruptionLimit(Tie):
             return self._worth(steps.whole())
         return all(self._worth(step) for step in steps) and steps.partial.assignment == assignment
 
-    def mended(self, packing: Packing, assignment: Assignment, budget: Budget) -> Assignment:
+    def mended(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Return the part of ``assignment`` that keeps within the limits, filled up."""
         if self.keeps(packing, assignment):
             return assignment
@@ -165,7 +165,9 @@ class DisruptionLimit(Tie):
             kept |= unjust
         return self._trimmed(packing, assignment, frozenset(range(len(packing.kind))), budget)
 
-    def _trimmed(self, packing: Packing, assignment: Assignment, kept: frozenset[int], budget: Budget) -> Assignment:
+    def _trimmed(
+        self, packing: Packing, assignment: Assignment, kept: frozenset[int], budget: TimeBudget
+    ) -> Assignment:
         allowed = partial(self._allowed, Spent(packing, self.allowances), kept)
         steps = Steps(packing, assignment, allowed, budget.over)
         for _ in steps:
@@ -178,7 +180,7 @@ class DisruptionLimit(Tie):
     def _worth(self, step: Step) -> bool:
         return len(step.placed) >= self.min_gain_per_move * len(step.moved)
 
-    def pinned(self, packing: Packing, proposal: Assignment, budget: Budget, rng: Random | None) -> Pins:
+    def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Keep all but so many where they are.
 
         Those may go that ``proposal`` disrupts, then those that are cheapest to disrupt; with an ``rng`` others.

@@ -10,10 +10,10 @@ import numpy as np
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.assignments.repair import make_whole
 from stowage_optimizer.constraints.relations import DomainCounts, relations_of
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import Relations, Rules
 from stowage_optimizer.model.tie import Pins, Rows, Tie
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.ties.arrival_order import arrive, settled
 from stowage_optimizer.ties.relation_rows import RelationRows
 
@@ -44,14 +44,14 @@ class RelationTie(Tie):
         """Return whether every pod may come to its node, in some order of arrival."""
         return not arrive(AssignmentBuilder(packing), packing, assignment)
 
-    def mended(self, packing: Packing, assignment: Assignment, budget: Budget) -> Assignment:
+    def mended(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Return ``assignment`` with the pods elsewhere, or waiting, that may not come.
 
         The present state if a running pod would have no node for it.
         """
         return settled(packing, assignment, self._demanding, budget.over) or packing.current
 
-    def pinned(self, packing: Packing, proposal: Assignment, budget: Budget, rng: Random | None) -> Pins:
+    def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Keep each pod with demands to the domains that a proposal gave it.
 
         If a proposal keeps every relation, so does every assignment that leaves all pods
@@ -104,7 +104,7 @@ class RelationTie(Tie):
                 changed[index] = rng.choice(eligible)
         return tuple(changed)
 
-    def _with_room_for_all(self, packing: Packing, wanted: Assignment, budget: Budget) -> Assignment:
+    def _with_room_for_all(self, packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
         """Return ``wanted`` with every relation kept, given room for all pods.
 
         If that is impossible, the present state.

@@ -30,11 +30,11 @@ from stowage_optimizer.bounds.pricing import best_patterns
 from stowage_optimizer.bounds.proofs import TierBounds, trivial_bounds
 from stowage_optimizer.bounds.question import Bound, Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing, as_assignment, as_nodes
 from stowage_optimizer.model.problem import Indices, Ints
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.prover import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
@@ -319,7 +319,7 @@ def test_no_limit_outlives_the_plan_that_it_was_proved_for(
     mender = Mender(shared.problem, strict=strict)
     options = SolveOptions(policy=policy, deterministic=True, time_limit_s=10.0)
     work_clock = WorkClock(lambda: 0.0, counted=True)
-    budget = Budget.begin(options, lambda: 0.0)
+    budget = TimeBudget.begin(options, lambda: 0.0)
     prover = Prover(shared, packing, budget, work_clock)
     for number in sorted(data.draw(drawn)):
         shared.offer(as_nodes(plans[number]), mender)

@@ -11,9 +11,9 @@ from solving_in_process import Answer, decoded, finished_answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.solution import EndReason, NodesInUse, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.consolidate.strategy import Consolidate
 from stowage_optimizer.verify import verify_plan
 
@@ -190,7 +190,7 @@ def test_where_work_is_counted_time_does_not_matter(fleet: pb.Snapshot) -> None:
     packing = reduce_snapshot(decoded(fleet))
     options = SolveOptions(time_limit_s=0.001, deterministic=True)
     one, other = (
-        Consolidate().solve(packing, Budget.begin(options, clock), lambda _: None)
+        Consolidate().solve(packing, TimeBudget.begin(options, clock), lambda _: None)
         for clock in (time.monotonic, count(step=1000).__next__)
     )
 

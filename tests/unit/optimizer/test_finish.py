@@ -9,9 +9,9 @@ from solving_in_process import Answer, decoded, empty, finished_answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import Limits, Policy, SolveOptions
 from stowage_optimizer.model.solution import EndReason, GainPoint, NodesInUse
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.ties.registry import within_limits
 from stowage_optimizer.verify import verify_plan
 
@@ -137,7 +137,7 @@ def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) ->
     message = SnapshotBuilder(figure_1()).pod("small", memory_bytes=1).message
     packing = reduce_snapshot(decoded(message))
     limits = Limits(max_moves=0)
-    budget = Budget(SolveOptions(policy=policy), time.monotonic, limit_s=0.0, ends=0.0)
+    budget = TimeBudget(SolveOptions(policy=policy), time.monotonic, limit_s=0.0, ends=0.0)
 
     (tie,) = within_limits(packing, limits).ties
     trimmed = tie.mended(packing, (1, 1, 0, None), budget)

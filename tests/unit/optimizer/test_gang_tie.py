@@ -12,9 +12,9 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.tie import STAYS, Pins, Rows, Tie
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.ties import registry
 from stowage_optimizer.verify import verify_plan
 
@@ -38,7 +38,7 @@ class GangTie(Tie):
         placed = sum(assignment[one] is not None for one in members)
         return not 0 < placed < least or all(assignment[one] == packing.current[one] for one in members)
 
-    def mended(self, packing: Packing, assignment: Assignment, budget: Budget) -> Assignment:
+    def mended(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Have gangs wait that have too few nodes; if some of their pods run, change nothing."""
         del budget
         changed = list(assignment)
@@ -50,7 +50,7 @@ class GangTie(Tie):
                     changed[one] = None
         return tuple(changed)
 
-    def pinned(self, packing: Packing, proposal: Assignment, budget: Budget, rng: Random | None) -> Pins:
+    def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Have gangs wait that a proposal breaks, or some by chance."""
         del budget
         waits = [

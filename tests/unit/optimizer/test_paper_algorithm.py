@@ -8,8 +8,8 @@ from snapshot_builder import GB, SnapshotBuilder, figure_1
 from solving_in_process import answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import TimeSplit
 from stowage_optimizer.model.solution import EndReason, Solution
+from stowage_optimizer.model.time_budget import TimeSplit
 from stowage_optimizer.programs.solver import Outcome, SolverContradictionError
 from stowage_strategies.paper import PaperModel
 

@@ -10,11 +10,11 @@ from solving_in_process import Answer, budget_of, decoded, finished_answer_to
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages import pipeline
 from stowage_optimizer.verify import verify_plan
 
@@ -168,7 +168,7 @@ def test_where_there_is_no_time_for_them_pods_with_demands_wait() -> None:
 class FindsNothing:
     """A strategy that has run out of time."""
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return what there is."""
         del publish
         writer = SolutionWriter(packing, budget.policy)

@@ -16,8 +16,8 @@ from stowage_optimizer.bounds.generation import Generation
 from stowage_optimizer.bounds.highs import LONGEST_S
 from stowage_optimizer.bounds.master import NEGLIGIBLE, Master, Solved
 from stowage_optimizer.bounds.question import SCALE
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.problem import Indices, Ints
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.consolidate.fleet import Contents, Fleet, shared_out
 from stowage_optimizer.stages.consolidate.pricing import Mixes
 
@@ -55,7 +55,7 @@ class Covering:
     """
 
     fleet: Fleet
-    budget: Budget
+    budget: TimeBudget
     limit: int = 0
     _search: Generation = field(init=False)
 

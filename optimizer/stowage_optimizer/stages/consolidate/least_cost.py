@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from stowage_optimizer.bounds.question import Phase
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.tie import Terms, Values
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.program import STAY
 from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
@@ -45,7 +45,7 @@ class LeastCost:
             node: variable for node, variable in self._formulation.used_nodes().items() if node not in self.others
         }
 
-    def least_cost(self, budget: Budget, proved: int) -> int:
+    def least_cost(self, budget: TimeBudget, proved: int) -> int:
         """Empty the nodes that cost most; return a limit on the cost of those in use.
 
         Where these cost no more than ``proved`` there is nothing to look for.
@@ -59,7 +59,7 @@ class LeastCost:
         exact = sum(costs) < EXACT
         return always - (bound if bound is not None and exact else 0)
 
-    def fewest_moves(self, budget: Budget) -> int:
+    def fewest_moves(self, budget: TimeBudget) -> int:
         """Move as few as possible for that cost; return a limit on the moves."""
         bound = self._maximise(self._stability, budget)
         if bound is None:
@@ -70,7 +70,7 @@ class LeastCost:
     def _cost(self) -> int:
         return self.costs.total(nodes_in_use(self.assignment, self.others))
 
-    def _maximise(self, metric: Terms, budget: Budget) -> int | None:
+    def _maximise(self, metric: Terms, budget: TimeBudget) -> int | None:
         start = list(self._formulation.values(self.assignment))
         taken = set(self.assignment)
         for node, variable in self._used.items():

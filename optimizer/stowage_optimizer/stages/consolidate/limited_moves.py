@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import Ints, Problem
 from stowage_optimizer.model.tie import Values
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.program import LinearProgram
 from stowage_optimizer.search.search_arrays import load_of
 from stowage_optimizer.stages.consolidate.least_cost import EXACT
@@ -31,7 +31,7 @@ def nodes_to_empty(packing: Packing, others: frozenset[int], costs: Costs) -> di
     return dict(items)
 
 
-def least_cost_within(packing: Packing, others: frozenset[int], costs: Costs, budget: Budget) -> int:
+def least_cost_within(packing: Packing, others: frozenset[int], costs: Costs, budget: TimeBudget) -> int:
     """Return a cost of the nodes in use that no plan within the allowances goes below.
 
     All pods of a node that is emptied move. A node that is overcommitted may stay so.
@@ -121,7 +121,7 @@ class ChosenNodes:
         kinds, _ = _kinds_of(packing.problem)
         return (len(kinds) + 1) * len(packing.room)
 
-    def choose(self, budget: Budget) -> None:
+    def choose(self, budget: TimeBudget) -> None:
         """Empty the nodes that cost most, and of equal ones those with fewest pods."""
         costs, pods = self.costs.of, len(self.packing.current)
         weight = pods + 1 if sum(costs) * (pods + 1) < EXACT else 1

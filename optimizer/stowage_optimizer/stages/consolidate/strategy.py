@@ -17,11 +17,11 @@ import numpy as np
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.assignments.subproblem import restricted
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.model.budget import SHORTEST_SOLVE_S, Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import Flags, Problem
 from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
 from stowage_optimizer.model.tie import keeps_ties
+from stowage_optimizer.model.time_budget import SHORTEST_SOLVE_S, TimeBudget
 from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.search.search_arrays import overcommitted
@@ -71,7 +71,7 @@ class Consolidate:
 
     related: Packing | None = None
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return the solution; it reports the nodes in use, and what is proved of them.
 
         Its tiers claim nothing: their limits are those of another objective. Of the
@@ -97,7 +97,7 @@ class Consolidate:
 class _Run:
     whole: Packing
     related: Packing
-    budget: Budget
+    budget: TimeBudget
     _packing: Packing = field(init=False)
     _counted: Packing = field(init=False)
     _problem: Problem = field(init=False)
@@ -263,7 +263,7 @@ class _Run:
         return self._costs.total(nodes_in_use(assignment, self._others))
 
     def _covering(
-        self, problem: Problem, stays: Flags, in_use: frozenset[int], budget: Budget, *, outer: bool
+        self, problem: Problem, stays: Flags, in_use: frozenset[int], budget: TimeBudget, *, outer: bool
     ) -> Covering | None:
         used = np.zeros(len(problem.room), np.bool_)
         used[list(in_use)] = True
@@ -278,7 +278,7 @@ class _Run:
         size = TiedFormulation.variables(self._packing, len(self._packing.tiers))
         return size <= min(MOST_VARIABLES, self.budget.left_s() * BUILT_PER_S)
 
-    def _part(self, share: float) -> Budget:
+    def _part(self, share: float) -> TimeBudget:
         return self.budget.for_solver(share * self.budget.left_s())
 
 

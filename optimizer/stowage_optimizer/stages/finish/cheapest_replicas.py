@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
 from stowage_optimizer.model.problem import NOWHERE, Flags
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.stage import Stage
 
 Places = NDArray[np.int64]
@@ -28,12 +28,12 @@ class DisruptCheapest(Stage):
 
     packing: Packing
 
-    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+    def improve(self, known: Solution, budget: TimeBudget, publish: Publish) -> Solution:
         """Return ``known`` with other replicas disrupted in place of dearer ones."""
         del budget, publish
         return replace(known, assignment=self._swapped(known.assignment))
 
-    def pass_on(self, found: Solution, budget: Budget) -> Solution | None:
+    def pass_on(self, found: Solution, budget: TimeBudget) -> Solution | None:
         """Return the same of ``found``."""
         del budget
         return replace(found, assignment=self._swapped(found.assignment))

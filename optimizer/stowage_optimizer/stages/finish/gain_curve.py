@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from stowage_optimizer.assignments.steps import Step, Steps
-from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution
+from stowage_optimizer.model.time_budget import Reserve, TimeBudget
 from stowage_optimizer.stages.stage import Stage
 
 ENDING = Reserve(pods_per_s=400_000, least_share=0.0, most_share=0.1)
@@ -34,11 +34,11 @@ class DrawCurve(Stage):
 
     pods: int
 
-    def reserve_s(self, budget: Budget) -> float:
+    def reserve_s(self, budget: TimeBudget) -> float:
         """Return the time to draw the curve, and to write the solution that has it."""
         return ENDING.of(budget.limit_s, self.pods)
 
-    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+    def improve(self, known: Solution, budget: TimeBudget, publish: Publish) -> Solution:
         """Return ``known`` with its curve."""
         del publish
         if not known.packing.divisible:
@@ -46,7 +46,7 @@ class DrawCurve(Stage):
         return replace(known, gain_by_moves=curve_of(known, budget))
 
 
-def curve_of(whole: Solution, budget: Budget) -> tuple[GainPoint, ...]:
+def curve_of(whole: Solution, budget: TimeBudget) -> tuple[GainPoint, ...]:
     """Return what a plan gains by moves, as far as there is time."""
     late = budget.ends + CURVE_S
     left_s = late - budget.clock()

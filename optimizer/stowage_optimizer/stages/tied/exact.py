@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from stowage_optimizer.assignments.incumbent import Incumbent
 from stowage_optimizer.assignments.repair import make_whole
 from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.model.tie import keeps_ties
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.programs.tiers import TierLoop
 
@@ -32,7 +32,7 @@ def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
 class _Settled(Incumbent):
     """Takes what keeps every tie, as it is or made whole."""
 
-    budget: Budget
+    budget: TimeBudget
 
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate``, or what can be made of it, if that is better."""
@@ -43,7 +43,7 @@ class _Settled(Incumbent):
                 self.assignment, self.score = one, reached
 
 
-def improved(packing: Packing, assignment: Assignment, proved: int, budget: Budget) -> Solution:
+def improved(packing: Packing, assignment: Assignment, proved: int, budget: TimeBudget) -> Solution:
     """Return the best that one run of CP-SAT finds, with what it proves.
 
     Parameters

@@ -13,10 +13,10 @@ from functools import partial
 from random import Random
 
 from stowage_optimizer.assignments.subproblem import restricted
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Publish, Solution
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.stage import Stage
 from stowage_optimizer.stages.tied.exact import improved, manageable
 from stowage_optimizer.stages.tied.tie_checker import TieChecker
@@ -81,7 +81,7 @@ class KeepTies(Stage):
     strategy: Strategy
     packing: Packing
 
-    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+    def improve(self, known: Solution, budget: TimeBudget, publish: Publish) -> Solution:
         """Return the best solution in time that keeps every tie."""
         del known
         return _Moving(self.strategy, self.packing, budget, publish).solve()
@@ -91,7 +91,7 @@ class KeepTies(Stage):
 class _Moving:
     strategy: Strategy
     packing: Packing
-    budget: Budget
+    budget: TimeBudget
     publish: Publish
     _easier: Packing = field(init=False)
     _given: Packing = field(init=False)
@@ -248,7 +248,7 @@ def _ignored(_solution: Solution) -> None:
     """Take no notice of a solution that is not the last one."""
 
 
-def _pinned(packing: Packing, proposal: Assignment, budget: Budget, rng: Random | None) -> Packing:
+def _pinned(packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Packing:
     """Return ``packing`` without ties, with pods pinned near ``proposal`` instead; see `Tie.pinned`."""
     pins: dict[int, Collection[int]] = {}
     for tie in packing.ties:

@@ -13,11 +13,11 @@ from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.repair import mended
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.objective import score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution
+from stowage_optimizer.model.time_budget import Reserve, TimeBudget
 from stowage_optimizer.stages.stage import Stage, run_stages
 
 SETTLING = Reserve(pods_per_s=15_000, least_share=0.1, most_share=0.5)
@@ -40,7 +40,7 @@ class PlaceBeside(Stage):
     stages: tuple[Stage, ...]
     packing: Packing
 
-    def improve(self, known: Solution, budget: Budget, publish: Publish) -> Solution:
+    def improve(self, known: Solution, budget: TimeBudget, publish: Publish) -> Solution:
         """Return the plan of the others, with more pods placed where that is better."""
         related, policy = self.packing, budget.policy
         pods = related.snapshot.pods
@@ -65,7 +65,7 @@ class PlaceBeside(Stage):
         return replace(settled, message=found.message)
 
 
-def as_it_is(packing: Packing, budget: Budget) -> Solution:
+def as_it_is(packing: Packing, budget: TimeBudget) -> Solution:
     """Return what finds room without a move: no answer is worse than that."""
     settled = mended(packing, filled(packing, packing.current), budget)
     nothing = Solution(packing, packing.current, refusals=packing.refusals)
@@ -77,7 +77,7 @@ def unproved(solution: Solution, packing: Packing, policy: Policy) -> Solution:
     return _written(solution, packing, solution.on(packing), policy)
 
 
-def placed(solution: Solution, packing: Packing, budget: Budget) -> Solution:
+def placed(solution: Solution, packing: Packing, budget: TimeBudget) -> Solution:
     """Return ``solution`` with more pods placed, if there are any that may be."""
     wanted = solution.on(packing)
     settled = mended(packing, wanted, budget)

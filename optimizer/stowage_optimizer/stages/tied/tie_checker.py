@@ -12,13 +12,13 @@ from stowage_optimizer.assignments.repair import make_whole, mended
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.model.budget import Budget, Reserve
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import GainPoint, Publish, Solution, TierResult
 from stowage_optimizer.model.tie import keeps_ties
+from stowage_optimizer.model.time_budget import Reserve, TimeBudget
 from stowage_optimizer.stages.finish.gain_curve import gain_by_moves
 
 MENDING = Reserve(pods_per_s=8_000, least_share=0.1, most_share=0.5)
@@ -36,7 +36,7 @@ class TieChecker:
     """
 
     packing: Packing
-    budget: Budget
+    budget: TimeBudget
     publish: Publish
     hurry: Callable[[], bool]
     best: Assignment = field(init=False)

@@ -8,11 +8,11 @@ from stowage_optimizer.bounds.neighbourhoods import Neighbourhoods
 from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import Indices
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState, WorkClock, reaches
@@ -114,7 +114,7 @@ class AttemptContext:
 
     shared: SharedState
     packing: Packing
-    budget: Budget
+    budget: TimeBudget
     work_clock: WorkClock
     mender: Mender
     searches: dict[int, MoveSearch] = field(default_factory=dict)

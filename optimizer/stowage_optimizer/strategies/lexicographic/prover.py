@@ -15,10 +15,10 @@ from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.proofs import Proof
 from stowage_optimizer.bounds.question import Bound, Phase
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.gap_closing import Closing, DualSlices
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
@@ -214,7 +214,7 @@ class Prover:
 
     shared: SharedState
     packing: Packing
-    budget: Budget
+    budget: TimeBudget
     work_clock: WorkClock
     highest: int = 0
     _context: AttemptContext = field(init=False)

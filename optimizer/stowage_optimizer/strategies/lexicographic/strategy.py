@@ -2,8 +2,7 @@
 
 What is found is published, and time is kept. The caller's thread does no work of its
 own. It publishes each better solution and returns the best one when the time is up,
-whatever the working threads are doing then: search in one, proofs in another, or one
-after the other where there is one thread.
+whatever the working threads, one for the search and one for proofs, are doing then.
 """
 
 import math
@@ -13,10 +12,10 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.model.budget import Budget
 from stowage_optimizer.model.options import Clock, Policy
 from stowage_optimizer.model.packing import Packing, as_assignment
 from stowage_optimizer.model.solution import Publish, Solution, TierResult
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
@@ -60,7 +59,7 @@ there is one thread: most is settled early, and the rest needs long stretches.""
 class LexicographicStrategy:
     """Local search, bounds and proofs, tier by tier from the highest."""
 
-    def solve(self, packing: Packing, budget: Budget, publish: Publish) -> Solution:
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return the best solution found in time; see `Strategy.solve`."""
         strict = budget.policy is Policy.STRICT
         shared = SharedState(packing.problem, strict, trivial_bounds(packing))
@@ -151,7 +150,7 @@ class Work:
 
     shared: SharedState
     packing: Packing
-    budget: Budget
+    budget: TimeBudget
     _deadline: float = field(init=False)
 
     def __post_init__(self) -> None:

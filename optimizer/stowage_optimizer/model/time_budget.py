@@ -22,7 +22,7 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TimeBudget:
     """What a stage may use.
 
     Parameters
@@ -40,7 +40,7 @@ class Budget:
     ends: float
 
     @classmethod
-    def begin(cls, options: SolveOptions, clock: Clock) -> Budget:
+    def begin(cls, options: SolveOptions, clock: Clock) -> TimeBudget:
         """Return the budget of a whole solve that begins now."""
         limit_s = options.time_limit_s
         return cls(options, clock, limit_s, clock() + limit_s)
@@ -77,16 +77,16 @@ class Budget:
         """Return whether time is up."""
         return not self.counted and self.clock() > self.ends
 
-    def part(self, limit_s: float, *, seed: int | None = None) -> Budget:
+    def part(self, limit_s: float, *, seed: int | None = None) -> TimeBudget:
         """Return a budget of ``limit_s`` from now on, perhaps with another seed."""
         options = self.options if seed is None else replace(self.options, seed=seed)
         return replace(self, options=options, limit_s=limit_s, ends=self.clock() + limit_s)
 
-    def for_solver(self, limit_s: float) -> Budget:
+    def for_solver(self, limit_s: float) -> TimeBudget:
         """Return the budget of one call of a solver."""
         return self.part(max(SHORTEST_SOLVE_S, limit_s))
 
-    def without(self, kept_s: float) -> Budget:
+    def without(self, kept_s: float) -> TimeBudget:
         """Return what is left for the stages before one that needs ``kept_s``."""
         if self.counted:
             return self
@@ -112,7 +112,7 @@ class Reserve:
         needed_s = max(self.least_share * limit_s, pods / self.pods_per_s)
         return min(needed_s, self.most_share * limit_s)
 
-    def suffices(self, budget: Budget, pods: int) -> bool:
+    def suffices(self, budget: TimeBudget, pods: int) -> bool:
         """Return whether the stage can go through all pods in its part of the limit."""
         return budget.counted or pods / self.pods_per_s <= (self.most_share * budget.limit_s)
 
