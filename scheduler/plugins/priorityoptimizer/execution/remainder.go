@@ -170,7 +170,24 @@ func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*s
 		assign(done, others)
 		open.Insert(come...)
 	}
+	for _, step := range status.Steps {
+		if step.State == packingplan.Waiting && step.To != "" && !open.Has(step) {
+			leaveInstead(step, status.Steps)
+		}
+	}
 	return open
+}
+
+// leaveInstead has the pod of a move whose place is taken leave without one, if the plan has left a pod of its kind
+// without one: as many of the kind run as planned, and the room that the plan frees is free.
+func leaveInstead(move *packingplan.Step, steps []*packingplan.Step) {
+	i := slices.IndexFunc(steps, func(one *packingplan.Step) bool {
+		left := one.State == packingplan.Evicted || one.State == packingplan.Gone
+		return left && one.To == "" && snapshot.KindOf(one) == snapshot.KindOf(move)
+	})
+	if i >= 0 {
+		steps[i].State, steps[i].To, move.To = packingplan.Bound, move.To, ""
+	}
 }
 
 func nodesOf(steps []*packingplan.Step) (nodes []string) {
