@@ -183,7 +183,7 @@ func (e *Execution) Plans(pod *v1.Pod) bool {
 
 // Nodes are those on which the plan has a place for the pod, and room. planned is false for a pod that the plan does not
 // concern. A planned pod without nodes has to wait. free is the room that a node has now; nil for what it had at the last
-// call of Ready.
+// call of Activatable.
 func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) (nodes []string, planned bool) {
 	if e == nil || !e.Concerns(pod) {
 		return nil, false
@@ -194,26 +194,30 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	if free == nil {
 		free = func(node string) resources.Vector { return e.free[node] }
 	}
-	return e.nodesOf(kind, free), e.open[kind] > 0
+	places, _ := e.placesFor(kind, free)
+	for _, place := range places {
+		nodes = append(nodes, place.Node)
+	}
+	return nodes, e.open[kind] > 0
 }
 
-// nodesOf are the nodes where a pod of the kind can take an open place now. A replacement whose open places all lack room
-// may take one for which no pod has left yet: the pods of a kind are alike, so the plan leads to the same state. Without
-// that, moves could wait for each other for ever.
-func (e *Execution) nodesOf(kind snapshot.Kind, free func(node string) resources.Vector) (nodes []string) {
-	var unopened []string
+// placesFor are the places that have room for a pod of the kind now, and whether they are open. A replacement whose open
+// places all lack room may take one for which no pod has left yet: the pods of a kind are alike, so the plan leads to the
+// same state. Without that, moves could wait for each other for ever.
+func (e *Execution) placesFor(kind snapshot.Kind, free func(node string) resources.Vector) (places []*Place, open bool) {
+	var unopened []*Place
 	for node, place := range e.kinds[kind] {
 		switch {
 		case place.open() > 0 && e.hasRoom(place, free(node), place.inFlight > 0):
-			nodes = append(nodes, node)
+			places = append(places, place)
 		case place.unopened > 0 && e.hasRoom(place, free(node), false):
-			unopened = append(unopened, node)
+			unopened = append(unopened, place)
 		}
 	}
-	if len(nodes) == 0 && e.replacements[kind] > 0 {
-		return unopened
+	if len(places) == 0 && e.replacements[kind] > 0 {
+		return unopened, false
 	}
-	return nodes
+	return places, true
 }
 
 // hasRoom says whether one more pod of the place fits into what is free on its node. A pod that was waiting before the

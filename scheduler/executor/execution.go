@@ -78,7 +78,7 @@ type Execution struct {
 	vanished map[types.UID]int
 	// waiting are the pods that wait for a node and have an owner in the plan.
 	waiting map[types.UID]waitingPod
-	// free is the room on the nodes of the plan at the last call of Ready. It is never changed.
+	// free is the room on the nodes of the plan at the last call of Activatable. It is never changed.
 	free map[string]resources.Vector
 	// arrived are the nodes of replacements that came before any pod of their kind was gone for them.
 	arrived map[snapshot.Kind][]string

@@ -16,7 +16,7 @@ import (
 // which. A move that turned out not to be needed has none, nor has a plan whose pods another scheduler places.
 func PlacesOf(record *packingplan.Record) *Places {
 	places := newPlaces()
-	if record.IsRehearsed() {
+	if record.PlacedElsewhere() {
 		return places
 	}
 	status := &record.Status

@@ -32,7 +32,7 @@ func TestNoMorePodsAreReadyThanHaveRoom(t *testing.T) {
 	}
 	free := c.free()
 
-	first := e.Ready(free, none)
+	first := e.Activatable(free, none)
 	var bound types.UID
 	for _, pod := range first {
 		bound = pod.UID
@@ -40,7 +40,7 @@ func TestNoMorePodsAreReadyThanHaveRoom(t *testing.T) {
 		break
 	}
 	free["n0"] = free["n0"].Minus(size(20, 20))
-	second := e.Ready(free, func(uid types.UID) bool { return uid == bound })
+	second := e.Activatable(free, func(uid types.UID) bool { return uid == bound })
 
 	if _, again := second[string(bound)]; len(first) != 2 || len(second) != 1 || again {
 		t.Errorf("ready: %v, then %v; want the two that have room, then one and not %s", first, second, bound)
@@ -56,12 +56,12 @@ func TestWaitingPodDoesNotTakeTheRoomOfAReplacement(t *testing.T) {
 	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: moving, From: "n1", To: "n0"}},
 		Placements: []plan.Step{{Pod: waiting, To: "n0"}}}, c.free(), 0)
 	e.Note(waiting.Object)
-	before := e.Ready(c.free(), none)
+	before := e.Activatable(c.free(), none)
 
 	e.Opened(moving.Object.UID)
 
 	nodes, planned := e.Nodes(waiting.Object, func(node string) resources.Vector { return c.free()[node] })
-	if after := e.Ready(c.free(), none); len(before) != 1 || len(after) != 0 || !planned || len(nodes) != 0 {
+	if after := e.Activatable(c.free(), none); len(before) != 1 || len(after) != 0 || !planned || len(nodes) != 0 {
 		t.Errorf("ready: %d before the move and %d after, nodes %v, planned %t; want 1 and 0, none, true", len(before), len(after), nodes, planned)
 	}
 }
@@ -80,10 +80,10 @@ func TestPlannedPodMustWaitUntilItsPlaceHasRoom(t *testing.T) {
 		return planned && len(nodes) == 0
 	}
 	first := mustWait(waiting.Object)
-	e.Ready(c.free(), none)
+	e.Activatable(c.free(), none)
 	full := mustWait(waiting.Object)
 	delete(c.running, leaving.Object.UID)
-	e.Ready(c.free(), none)
+	e.Activatable(c.free(), none)
 
 	if !first || !full || mustWait(waiting.Object) {
 		t.Errorf("must wait: %v at first, %v while the node is full, %v afterwards, want true, true, false",

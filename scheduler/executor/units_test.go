@@ -105,11 +105,11 @@ func TestUnitArrivesWholeOrIsGivenUp(t *testing.T) {
 	e.Note(first.Object)
 	e.Note(second.Object)
 
-	before := e.Ready(c.free(), none)
+	before := e.Activatable(c.free(), none)
 	delete(c.running, steady.Object.UID)
-	together := e.Ready(c.free(), none)
+	together := e.Activatable(c.free(), none)
 	e.Forget(second.Object)
-	alone := e.Ready(c.free(), none)
+	alone := e.Activatable(c.free(), none)
 
 	if len(before) != 0 || len(together) != 2 || len(alone) != 0 {
 		t.Errorf("ready: %d, then %d, then %d; want 0, 2, 0", len(before), len(together), len(alone))

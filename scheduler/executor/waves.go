@@ -65,10 +65,10 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	return wave
 }
 
-// Ready are the waiting pods that can take an open place now, by UID: no more of a kind than have room, and all that a unit
-// still lacks or none. free is the room on the nodes of the plan, which Nodes uses until the next call; the caller must not
-// change it.
-func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
+// Activatable are the waiting pods that can take an open place now, by UID: no more of a kind than have room, and all that
+// a unit still lacks or none. free is the room on the nodes of the plan, which Nodes uses until the next call; the caller
+// must not change it.
+func (e *Execution) Activatable(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.free = free
@@ -105,23 +105,15 @@ func (e *Execution) Ready(free map[string]resources.Vector, binding func(types.U
 
 // placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
 func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
-	take := func(place *Place, replaces bool) bool {
-		fits := e.hasRoom(place, left[place.Node], replaces)
-		if fits {
+	places, open := e.placesFor(kind, func(node string) resources.Vector { return left[node] })
+	for _, place := range places {
+		most, replacing := place.open(), place.inFlight
+		if !open {
+			most, replacing = min(place.unopened, e.replacements[kind]-count), 0
+		}
+		for taken := 0; taken < most && e.hasRoom(place, left[place.Node], taken < replacing); taken++ {
 			left[place.Node] = left[place.Node].Minus(place.Requests)
 			count++
-		}
-		return fits
-	}
-	for _, place := range e.kinds[kind] {
-		for taken := 0; taken < place.open() && take(place, taken < place.inFlight); taken++ {
-		}
-	}
-	if count > 0 {
-		return count
-	}
-	for _, place := range e.kinds[kind] {
-		for most := min(place.unopened, e.replacements[kind]-count); most > 0 && take(place, false); most-- {
 		}
 	}
 	return count
@@ -158,7 +150,10 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 	expected = len(e.holders) > 0
 	now := func(node string) resources.Vector { return free[node] }
 	for kind, places := range e.kinds {
-		expected = expected || len(e.nodesOf(kind, now)) > 0
+		if !expected {
+			places, _ := e.placesFor(kind, now)
+			expected = len(places) > 0
+		}
 		for node, place := range places {
 			for range place.settled {
 				if place.Requests.FitsIn(room[node]) {

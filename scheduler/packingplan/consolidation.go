@@ -152,7 +152,7 @@ func Micros(price string) int64 {
 // Consolidates says that the plan empties nodes.
 func (r *Record) Consolidates() bool { return r.Spec.Objective == Consolidate }
 
-// IsRehearsed says that another scheduler places the plan's pods: no room is held for them.
-func (r *Record) IsRehearsed() bool {
+// PlacedElsewhere says that another scheduler places the plan's pods: no room is held for them.
+func (r *Record) PlacedElsewhere() bool {
 	return r.Status.Consolidation != nil && r.Status.Consolidation.Certainty == Rehearsed
 }

@@ -89,7 +89,7 @@ type loop struct {
 
 func newLoop(p *Plugin, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
 	plans := &records.Plans{Log: p.logger, Clock: with.Clock, Store: packingplan.NewStore(with.Dynamic), Informer: with.Plans,
-		Recorder: handle.EventRecorder(), Lead: &p.lead, View: p.view, Ledger: with.Ledger, Ended: p.Hold.End, Nonce: rand.String(6),
+		Recorder: handle.EventRecorder(), Lead: &p.lead, View: p.view, Ledger: with.Ledger, ReleaseHeld: p.Hold.End, Nonce: rand.String(6),
 		HistoryLimit: int(args.HistoryLimit), CoolDown: config.Seconds(args.CoolDownSeconds)}
 	plans.Forget()
 	planner := &planning.Planner{Args: args, Clock: with.Clock, Solver: with.solver, Records: plans, View: p.view,
@@ -268,7 +268,7 @@ func (l *loop) standBy(ctx context.Context) {
 func (l *loop) startUp(ctx context.Context) {
 	if !l.records.Informer.HasSynced() {
 		if l.plugin.Trigger.IsDue() {
-			l.plugin.WithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", clusterview.AnyPod)
+			l.plugin.ReleaseWithoutPlan("plans cannot be watched; is the PackingPlan CRD installed?", clusterview.AnyPod)
 		}
 		return
 	}

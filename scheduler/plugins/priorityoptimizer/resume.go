@@ -58,15 +58,15 @@ func (l *loop) keepBack(record *packingplan.Record) {
 		for _, step := range record.Status.Steps {
 			owners.Insert(snapshot.KindOf(step).Owner)
 		}
-		l.letGo = l.plugin.BeginSolve(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) })
+		l.letGo = l.plugin.HoldBack(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) })
 	}
 }
 
 // resume continues the plan or closes it. It reports true if that cannot be decided yet.
 func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bool) {
 	session, left := l.planner.NewSession(record), execution.Remainder{}
-	if !record.IsRehearsed() {
-		session.Snapshot = session.Now(record.Status.SnapshotID)
+	if !record.PlacedElsewhere() {
+		session.Snapshot = session.LiveSnapshot(record.Status.SnapshotID)
 		left = execution.RemainderOf(record, session.Snapshot)
 		session.Steps = left.Steps
 	}

@@ -34,7 +34,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 		metrics.SolvesTotal.WithLabelValues(planning.FailureLabel(err)).Inc()
 		l.plugin.logger.Error(err, "Scheduling continues without the optimiser")
 		l.plugin.Trigger.Failed()
-		l.plugin.WithoutPlan("the optimiser is away", clusterview.AnyPod)
+		l.plugin.ReleaseWithoutPlan("the optimiser is away", clusterview.AnyPod)
 		return
 	}
 	if err := l.plugin.lead.Check(ctx); err != nil {
@@ -47,7 +47,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	if err != nil {
 		l.plugin.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.plugin.Trigger.Failed()
-		l.plugin.WithoutPlan("plans cannot be recorded", clusterview.AnyPod)
+		l.plugin.ReleaseWithoutPlan("plans cannot be recorded", clusterview.AnyPod)
 		return
 	}
 	l.records.Handled.Insert(record.UID())
@@ -75,7 +75,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	if err := l.records.Write(ctx, record); err != nil {
 		l.plugin.Trigger.Failed()
 		l.records.Finish(ctx, record, packingplan.Failed, "nothing is solved that cannot be recorded: "+err.Error())
-		l.plugin.WithoutPlan("plans cannot be recorded", clusterview.AnyPod)
+		l.plugin.ReleaseWithoutPlan("plans cannot be recorded", clusterview.AnyPod)
 		return
 	}
 	record = asStored(record)
@@ -87,13 +87,13 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		}
 		if record.Ours() {
 			asked := l.plugin.Trigger.All()
-			defer l.plugin.BeginSolve(func(pod *v1.Pod) bool { return asked.Has(pod.UID) })()
+			defer l.plugin.HoldBack(func(pod *v1.Pod) bool { return asked.Has(pod.UID) })()
 		}
 	}
 	checked, end := session.FindPlan(ctx)
 	defer func() { l.plugin.Trigger.Pause(planning.PauseFactor * session.OwnTime) }()
 	if record.Spec.ExecutionMode == packingplan.Execute && !record.Consolidates() {
-		defer func() { l.plugin.WithoutPlan("the optimiser leaves them to the scheduler", session.Refuses()) }()
+		defer func() { l.plugin.ReleaseWithoutPlan("the optimiser leaves them to the scheduler", session.Refuses()) }()
 	}
 	switch {
 	case end != nil:
@@ -103,7 +103,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		}
 		l.records.Finish(ctx, record, end.Phase, end.Message)
 		if failed {
-			l.plugin.WithoutPlan("the optimiser failed", clusterview.AnyPod)
+			l.plugin.ReleaseWithoutPlan("the optimiser failed", clusterview.AnyPod)
 		}
 	case record.Spec.ExecutionMode == packingplan.DryRun:
 		l.records.Finish(ctx, record, packingplan.Proposed, records.MessageProposed)
@@ -157,7 +157,7 @@ func (l *loop) startPlan(ctx context.Context, session *planning.Session, checked
 		l.records.Finish(ctx, session.Record, packingplan.Aborted, records.MessageAborted)
 		return
 	}
-	if !session.Record.IsRehearsed() {
+	if !session.Record.PlacedElsewhere() {
 		// The hold of the solve may be over by now, and there is none where a proposal is approved.
 		l.plugin.Hold.Begin(gate.HoldMargin)
 	}
@@ -184,7 +184,7 @@ func (l *loop) carryOut(ctx context.Context, active *execution.Execution) error 
 		}
 		return err
 	}
-	if active.Record.IsRehearsed() {
+	if active.Record.PlacedElsewhere() {
 		l.drain = active
 	} else {
 		l.execution = active
@@ -197,8 +197,8 @@ func (l *loop) carryOut(ctx context.Context, active *execution.Execution) error 
 // to one of the plan's nodes between the two, it starts over. Pods may be bound to other nodes at any time. The replacements
 // of awaited moves have places although no pod of the snapshot takes them.
 func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left execution.Remainder) (*execution.Execution, error) {
-	if session.Record.IsRehearsed() {
-		return l.runner.Empty(session.Record, session.Rules), nil
+	if session.Record.PlacedElsewhere() {
+		return l.runner.BeginEmptying(session.Record, session.Rules), nil
 	}
 	// No other pod may take what a plan frees, so its room is held before anything is evicted. Every other process holds it
 	// as soon as it sees that the plan is being carried out.
@@ -234,7 +234,7 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 			for _, step := range left.Awaited {
 				after[types.UID(step.PodUID)] = step.To
 			}
-			active := l.runner.Place(session.Record, session.Rules, now, checked, execution, after, left)
+			active := l.runner.BeginPlacing(session.Record, session.Rules, now, checked, execution, after, left)
 			active.NextChange = session.NextChange
 			if session.Record.Status.Optimal {
 				active.Proof = session.Expected(after)

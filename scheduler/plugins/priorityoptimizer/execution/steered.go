@@ -46,9 +46,9 @@ type steered struct {
 	adopted []*packingplan.Step
 }
 
-// Place begins to carry out a plan whose pods this scheduler places. The execution is that of the plan checked on the
+// BeginPlacing begins to carry out a plan whose pods this scheduler places. The execution is that of the plan checked on the
 // snapshot, after are the nodes that pods have when it is done, and left is what remains of the plan of a former process.
-func (r *Runner) Place(record *packingplan.Record, rules snapshot.Rules, now *snapshot.Snapshot, checked *plan.Plan,
+func (r *Runner) BeginPlacing(record *packingplan.Record, rules snapshot.Rules, now *snapshot.Snapshot, checked *plan.Plan,
 	execution *executor.Execution, after map[types.UID]string, left Remainder,
 ) *Execution {
 	e := r.begin(record, rules)
@@ -152,7 +152,7 @@ func (p *steered) follow(context.Context) *records.Ending {
 	}
 	p.woken, p.dirty = now, false
 	reserved := p.in.Gate.InFlight.All()
-	p.in.Gate.Activate(p.Ready(p.free, func(uid types.UID) bool {
+	p.in.Gate.Activate(p.Activatable(p.free, func(uid types.UID) bool {
 		_, binding := reserved[uid]
 		return binding
 	}))

@@ -38,8 +38,8 @@ type unsteered struct {
 // watch of its own, and would put the replacement on a node that is being emptied.
 const marksKnown = time.Second
 
-// Empty begins or continues a recorded plan whose pods another scheduler places.
-func (r *Runner) Empty(record *packingplan.Record, rules snapshot.Rules) *Execution {
+// BeginEmptying begins or continues a recorded plan whose pods another scheduler places.
+func (r *Runner) BeginEmptying(record *packingplan.Record, rules snapshot.Rules) *Execution {
 	e := r.begin(record, rules)
 	d := &unsteered{in: e, moves: map[types.UID]*packingplan.Step{}, wanted: map[types.UID]int{},
 		idle: closedNodes{emptying: e.nodes, scope: rules.Scope}}

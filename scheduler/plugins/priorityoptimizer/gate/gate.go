@@ -168,19 +168,19 @@ func (g *Gate) Release() {
 	}))
 }
 
-// BeginSolve makes the pods of a solve wait until the returned function is called.
-func (g *Gate) BeginSolve(asked func(*v1.Pod) bool) (over func()) {
-	g.inSolve.Store(&asked)
+// HoldBack makes the selected pods wait until the returned function is called.
+func (g *Gate) HoldBack(which func(*v1.Pod) bool) (over func()) {
+	g.inSolve.Store(&which)
 	return func() {
 		g.inSolve.Store(nil)
 		g.Release()
 	}
 }
 
-// WithoutPlan turns the selected pods of a batch into ordinary pods, as in the other triggers: no plan can be made
+// ReleaseWithoutPlan turns the selected pods of a batch into ordinary pods, as in the other triggers: no plan can be made
 // for them while the optimiser is unreachable or fails, while plans cannot be recorded, and where the optimiser leaves the
 // pod to the scheduler.
-func (g *Gate) WithoutPlan(why string, which func(*v1.Pod) bool) {
+func (g *Gate) ReleaseWithoutPlan(why string, which func(*v1.Pod) bool) {
 	if g.Trigger.Kind != Batch {
 		return
 	}

@@ -101,7 +101,7 @@ func TestReplacementWithRoomDoesNotWaitForTheNextSolve(t *testing.T) {
 	room := map[string]resources.Vector{"n1": g.book.Needs(pod)}
 	placed := &snapshot.Pod{Object: pod, Owner: pod.OwnerReferences[0].UID, Class: (snapshot.Classes{}).ID(pod)}
 	execution := executor.New(&plan.Plan{Placements: []plan.Step{{To: "n1", Pod: placed}}}, room, 0)
-	execution.Ready(room, func(types.UID) bool { return false })
+	execution.Activatable(room, func(types.UID) bool { return false })
 	g.Execution.Store(execution)
 	g.Trigger.Mark(other.UID, snapshot.SignatureOf(other, g.book.Needs(other)), clock.Now())
 
@@ -217,7 +217,7 @@ func TestAPodOfNoBatchYetIsNotScheduledWithoutAPlan(t *testing.T) {
 	g.PreEnqueue(t.Context(), collected)
 	g.PreEnqueue(t.Context(), late)
 
-	g.WithoutPlan("the optimiser failed", func(*v1.Pod) bool { return true })
+	g.ReleaseWithoutPlan("the optimiser failed", func(*v1.Pod) bool { return true })
 	g.Hold.End()
 
 	if status := g.PreEnqueue(t.Context(), collected); !status.IsSuccess() {

@@ -64,13 +64,13 @@ type Planner struct {
 	active atomic.Pointer[activeSolve]
 }
 
-// Solver is the optimiser as the plugin sees it.
+// Solver is the optimiser as the plugin sees it: optimizerclient.Client.
 type Solver interface {
 	Ready(ctx context.Context) error
 	Solve(ctx context.Context, request *contract.SolveRequest, verify func(*contract.Plan) error) (*contract.SolveUpdate, error)
 }
 
-// Rehearser tries a plan before anything is done.
+// Rehearser tries a plan before anything is done: rehearsal.Framework.
 type Rehearser interface {
 	Replay(ctx context.Context, of *plan.Plan) (rehearsal.Outcome, error)
 	// Empty tries what another scheduler would do.

@@ -134,6 +134,41 @@ func (s *Session) FindPlan(ctx context.Context) (*plan.Plan, *records.Ending) {
 	}
 }
 
+// Recheck says whether a recorded plan is still a good one for the cluster, and its disruptions still within the limits.
+func (s *Session) Recheck(ctx context.Context) (*plan.Plan, error) {
+	s.Snapshot = s.LiveSnapshot(s.Record.Status.SnapshotID)
+	s.applyConstraints()
+	s.Steps = s.Record.Status.Steps
+	checked, err := plan.Check(s.Steps, s.Snapshot, s.Policy())
+	if err == nil {
+		err = s.checkDisruptions(checked)
+	}
+	if err == nil && s.Policy() == plan.Unsteered {
+		checked, err = s.rehearseAgain(ctx, checked)
+	}
+	if err == nil {
+		err = s.askReplacements(ctx, checked)
+	}
+	if err != nil {
+		err = fmt.Errorf("the cluster has changed since: %w", err)
+	}
+	return checked, err
+}
+
+// CheckNow checks the plan on the cluster as it is now.
+func (s *Session) CheckNow(ctx context.Context) (*snapshot.Snapshot, *plan.Plan, rehearsal.Outcome, error) {
+	now := s.LiveSnapshot(s.Snapshot.ID)
+	checked, err := plan.Check(s.Steps, now, s.Policy())
+	if err == nil {
+		err = plan.CheckNodesUnchanged(checked, s.Snapshot, now)
+	}
+	if err != nil {
+		return nil, nil, rehearsal.Outcome{}, err
+	}
+	outcome, err := s.rehearse(ctx, checked)
+	return now, checked, outcome, err
+}
+
 // shrink limits the next plan to that many steps: the units of the lowest priorities wait for another plan, and fewer
 // pods are moved. It reports false if there is no time left for another round.
 func (s *Session) shrink(most int) bool {
@@ -322,7 +357,7 @@ func (s *Session) limits() plan.Limits {
 	return limits
 }
 
-// Now is the cluster as it is, under the rules of the session.
-func (s *Session) Now(id string) *snapshot.Snapshot {
+// LiveSnapshot is the cluster as it is, under the rules of the session.
+func (s *Session) LiveSnapshot(id string) *snapshot.Snapshot {
 	return s.View.SnapshotUnder(s.Rules, id, clusterview.AnyPod)
 }

@@ -3,7 +3,6 @@ package planning
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -166,41 +165,6 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 		}
 	}
 	return raised.orNil()
-}
-
-// Recheck says whether a recorded plan is still a good one for the cluster, and its disruptions still within the limits.
-func (s *Session) Recheck(ctx context.Context) (*plan.Plan, error) {
-	s.Snapshot = s.Now(s.Record.Status.SnapshotID)
-	s.applyConstraints()
-	s.Steps = s.Record.Status.Steps
-	checked, err := plan.Check(s.Steps, s.Snapshot, s.Policy())
-	if err == nil {
-		err = s.checkDisruptions(checked)
-	}
-	if err == nil && s.Policy() == plan.Unsteered {
-		checked, err = s.rehearseAgain(ctx, checked)
-	}
-	if err == nil {
-		err = s.askReplacements(ctx, checked)
-	}
-	if err != nil {
-		err = fmt.Errorf("the cluster has changed since: %w", err)
-	}
-	return checked, err
-}
-
-// CheckNow checks the plan on the cluster as it is now.
-func (s *Session) CheckNow(ctx context.Context) (*snapshot.Snapshot, *plan.Plan, rehearsal.Outcome, error) {
-	now := s.Now(s.Snapshot.ID)
-	checked, err := plan.Check(s.Steps, now, s.Policy())
-	if err == nil {
-		err = plan.CheckNodesUnchanged(checked, s.Snapshot, now)
-	}
-	if err != nil {
-		return nil, nil, rehearsal.Outcome{}, err
-	}
-	outcome, err := s.rehearse(ctx, checked)
-	return now, checked, outcome, err
 }
 
 const (

@@ -61,8 +61,8 @@ type Plans struct {
 	View *clusterview.View
 	// Ledger holds the room of plans.
 	Ledger *reservation.Ledger
-	// Ended releases the pods that waited for a plan.
-	Ended func()
+	// ReleaseHeld releases the pods that waited for a plan.
+	ReleaseHeld func()
 	// Nonce distinguishes the snapshots and the writes of two processes.
 	Nonce        string
 	HistoryLimit int

@@ -69,7 +69,7 @@ func (r *Plans) Write(ctx context.Context, record *packingplan.Record) error {
 
 // Finish ends a plan, finally unless it is a proposal, and releases the pods that waited for it.
 func (r *Plans) Finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
-	r.Ended()
+	r.ReleaseHeld()
 	if !r.Lead.Held.Load() {
 		return
 	}
