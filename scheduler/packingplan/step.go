@@ -83,14 +83,15 @@ type Listed struct {
 // Stored is the status as its object has it.
 func (s *Status) Stored() *Status {
 	stored := *s
+	lists := &stored.Lists
 	for _, step := range s.Steps {
 		switch {
 		case step.From == "":
-			stored.Lists.Placements = append(stored.Lists.Placements, Listed{Step: *step, Node: step.To})
+			lists.Placements = append(lists.Placements, Listed{Step: *step, Node: step.To})
 		case step.To == "":
-			stored.Evictions = append(stored.Evictions, Listed{Step: *step, Node: step.From})
+			lists.Evictions = append(lists.Evictions, Listed{Step: *step, Node: step.From})
 		default:
-			stored.Lists.Moves = append(stored.Lists.Moves, Listed{Step: *step, FromNode: step.From, ToNode: step.To})
+			lists.Moves = append(lists.Moves, Listed{Step: *step, FromNode: step.From, ToNode: step.To})
 		}
 	}
 	return &stored
@@ -102,14 +103,15 @@ func (s *Status) takeLists() {
 		step.From, step.To = from, to
 		s.Steps = append(s.Steps, &step)
 	}
-	for i := range s.Lists.Placements {
-		add(s.Lists.Placements[i].Step, "", s.Lists.Placements[i].Node)
-	}
-	for i := range s.Lists.Moves {
-		add(s.Lists.Moves[i].Step, s.Lists.Moves[i].FromNode, s.Lists.Moves[i].ToNode)
-	}
-	for i := range s.Evictions {
-		add(s.Lists.Evictions[i].Step, s.Lists.Evictions[i].Node, "")
-	}
+	lists := s.Lists
 	s.Lists = Lists{}
+	for _, one := range lists.Placements {
+		add(one.Step, "", one.Node)
+	}
+	for _, one := range lists.Moves {
+		add(one.Step, one.FromNode, one.ToNode)
+	}
+	for _, one := range lists.Evictions {
+		add(one.Step, one.Node, "")
+	}
 }

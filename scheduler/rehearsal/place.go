@@ -89,12 +89,24 @@ func (c *clusterCopy) best(ctx context.Context, state fwk.CycleState, pod *v1.Po
 
 // Free is the room on every node, pods whose binding is under way counted.
 func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, error) {
-	free, _, err := f.Room(ctx, nil)
-	return free, err
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.update(ctx); err != nil {
+		return nil, err
+	}
+	nodes, err := f.snapshot.NodeInfos().List()
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(nodes))
+	for _, node := range nodes {
+		names = append(names, node.Node().Name)
+	}
+	return f.book.FreeOn(f.snapshot.NodeInfos(), names), nil
 }
 
-// Room is what is free on the named nodes, or on every node if there are no names, pods whose binding is under way
-// counted, and what those pods still take there that terminate or are known to leave. A node that is gone is left out.
+// Room is what is free on the named nodes, pods whose binding is under way counted, and what those pods still take there
+// that terminate or are known to leave. A node that is gone is left out.
 func (f *Framework) Room(ctx context.Context, leaving sets.Set[types.UID], names ...string) (
 	free, toCome map[string]resources.Vector, err error,
 ) {
@@ -102,15 +114,6 @@ func (f *Framework) Room(ctx context.Context, leaving sets.Set[types.UID], names
 	defer f.mu.Unlock()
 	if err := f.update(ctx); err != nil {
 		return nil, nil, err
-	}
-	if len(names) == 0 {
-		nodes, err := f.snapshot.NodeInfos().List()
-		if err != nil {
-			return nil, nil, err
-		}
-		for _, node := range nodes {
-			names = append(names, node.Node().Name)
-		}
 	}
 	free, toCome = f.book.FreeOn(f.snapshot.NodeInfos(), names), map[string]resources.Vector{}
 	for name := range free {

@@ -200,7 +200,7 @@ class Workers:
             return self._spare
 
     def take(self, limit_s: float) -> ChildProcess:
-        """Return a ready child, which the caller must close.
+        """Return a ready child, which the caller must close; for one caller at a time.
 
         Parameters
         ----------
