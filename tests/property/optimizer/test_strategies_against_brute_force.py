@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from brute_force import best_value, outcome, value_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from made_snapshots import small_snapshots, tight_snapshots
 from snapshot_builder import SnapshotBuilder
@@ -28,6 +28,20 @@ SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
 FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
+def _overcommitted() -> pb.Snapshot:
+    """Return a node on which more pods run than it has room for, where prices prove little."""
+    builder = SnapshotBuilder().node("n", cpu_milli=1, memory_bytes=2, pods=2)
+    for name, priority in (("mid", 1), ("high", 2)):
+        builder.pod_class(name, memory_bytes=1, priority=priority)
+    builder.pod("mid-0", of="mid", node="n").pod("mid-1", of="mid", node="n")
+    builder.pod("high-0", of="high", node="n", movable=False).pod("high-1", of="high")
+    for name in ("low-0", "low-1"):
+        builder.pod(name, memory_bytes=1)
+    for name in ("mid", "class-low-0", "class-low-1"):
+        builder.message.forbidden_pairs.add(class_id=name, node="n")
+    return builder.message
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
@@ -35,6 +49,7 @@ FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthChec
 )
 @settings(FEW, max_examples=60)
 @given(snapshot=SNAPSHOTS)
+@example(snapshot=_overcommitted())
 def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
     strategy: str, deterministic: bool, policy: pb.Policy, snapshot: pb.Snapshot
 ) -> None:
