@@ -84,7 +84,7 @@ func (c *cluster) begin(ctx context.Context, socket string, number int) error {
 		p.plans.arriving = append(p.plans.arriving, change{now: read(c.plans[name])})
 	}
 	p.catchUp(0, 0)
-	p.plugin.Lead()
+	p.plugin.StartLeading()
 	return nil
 }
 

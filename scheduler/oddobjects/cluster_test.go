@@ -137,7 +137,7 @@ func (g generator) volume(number int) *v1.PersistentVolume {
 // disks are the volumes that claims are bound to, by the claims' names.
 type disks map[string]*v1.PersistentVolume
 
-func (d disks) Claim(_, name string) *v1.PersistentVolumeClaim {
+func (d disks) VolumeClaim(_, name string) *v1.PersistentVolumeClaim {
 	if name == "unbound" {
 		return &v1.PersistentVolumeClaim{}
 	}

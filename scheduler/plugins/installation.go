@@ -140,7 +140,7 @@ func (i *Installation) Attach(
 	for name, plugin := range i.optimizers {
 		plugin.Attach(rehearsers[name], lease)
 		plugin.HandleFailures(to)
-		leadership.Announce(to, plugin.Lead)
+		leadership.Announce(to, plugin.StartLeading)
 	}
 	return nil
 }

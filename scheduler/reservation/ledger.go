@@ -23,8 +23,8 @@ type Ledger struct {
 	onNode  map[string]map[types.UID]*entry
 	owners  ownerIndex
 	plans   map[types.UID]*planRoom
-	// claims are by pod, and accounts by reservation or plan.
-	claims   map[types.UID]*claim
+	// charges are by pod, and accounts by reservation or plan.
+	charges  map[types.UID]*charge
 	accounts map[types.UID]account
 	// version counts the changes of accounts.
 	version uint64
@@ -57,7 +57,7 @@ func NewLedger() *Ledger {
 	return &Ledger{
 		entries: map[types.UID]*entry{}, onNode: map[string]map[types.UID]*entry{},
 		owners: ownerIndex{}, plans: map[types.UID]*planRoom{},
-		claims: map[types.UID]*claim{}, accounts: map[types.UID]account{},
+		charges: map[types.UID]*charge{}, accounts: map[types.UID]account{},
 		gone: lru.New(goneRemembered), freed: sets.New[string](), news: make(chan struct{}, 1),
 	}
 }
@@ -130,8 +130,8 @@ func (l *Ledger) Remove(uid types.UID) {
 // markGone makes sure that nothing more is entered about a reservation or plan that has ended.
 func (l *Ledger) markGone(uid types.UID) {
 	l.gone.Add(uid, nil)
-	for made := range l.accounts[uid].claims {
-		delete(l.claims, made.pod.UID)
+	for made := range l.accounts[uid].charges {
+		delete(l.charges, made.pod.UID)
 	}
 	delete(l.accounts, uid)
 }
@@ -232,7 +232,7 @@ func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
 		taken, ok = l.fullest(pod, node, requests)
 	}
 	if ok {
-		l.enter(&claim{pod: pod, node: node, requests: requests, from: taken.UID})
+		l.enter(&charge{pod: pod, node: node, requests: requests, from: taken.UID})
 	}
 	return taken, ok
 }

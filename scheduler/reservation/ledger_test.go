@@ -241,7 +241,7 @@ func TestOnlyOwnersHaveTaken(t *testing.T) {
 }
 
 // Filters read in many goroutines while objects change and pods come and go; run with -race. At the end exactly the
-// claims of the remaining pods count.
+// charges of the remaining pods count.
 func TestLedgerIsSafeForConcurrentUse(t *testing.T) {
 	l := reservation.NewLedger()
 	var group sync.WaitGroup

@@ -9,7 +9,7 @@
 // Invariants:
 //
 //  1. A pod takes from one reservation or plan at most, and names it in an annotation.
-//  2. The allocated amount of a reservation is the sum of the requests of its owners on its node that claim to have
+//  2. The allocated amount of a reservation is the sum of the requests of its owners on its node that say they have
 //     taken from it, or are being bound. A place of a plan is taken by one pod that the plan expects there.
 //  3. The held amount of a reservation is its allocatable less its allocated amount, never negative; that of a plan
 //     is the places that no pod has taken.

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/plan"
@@ -118,7 +119,7 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	rules := args.Rules(profile.SchedulerName)
 	rules.InTurn = question.policy() == plan.Consolidate
 	view := clusterview.New(handle, rules)
-	view.Now = func() time.Time { return time.Time{} } // no pod is too young
+	view.Clock = testingclock.NewFakePassiveClock(time.Time{}) // no pod is too young
 	if err := r.watch(); err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func (p *planning) attach(
 		}
 		plugin.Attach(rehearser, nil)
 		plugin.HandleFailures(to)
-		plugin.Lead()
+		plugin.StartLeading()
 		p.coolDown = max(p.coolDown, plugin.CoolDown())
 		p.parts = append(p.parts, &part{step: plugin.Step, takeWake: plugin.TakeWake})
 	}

@@ -170,17 +170,17 @@ func (l *lives) lastOf(key string) string {
 	return key
 }
 
-// kind is that of the pod's template and owner. A pod with volumes or claims of its own has none.
-func (l *lives) kind(pod *v1.Pod) string {
+// templateOf names the template and the owner of the pod. A pod with volumes or resource claims of its own has none.
+func (l *lives) templateOf(pod *v1.Pod) string {
 	life := l.there[key(pod)]
 	if life == nil || len(pod.Spec.Volumes) > 0 || len(pod.Spec.ResourceClaims) > 0 {
 		return ""
 	}
-	kind := pod.Namespace + " " + life.Of
+	template := pod.Namespace + " " + life.Of
 	if owner := life.arrival.Owner; owner != nil {
-		kind += " " + owner.Kind + " " + owner.Name
+		template += " " + owner.Kind + " " + owner.Name
 	}
-	return kind
+	return template
 }
 
 // end writes down what became of the pod.

@@ -11,12 +11,13 @@ import (
 	"github.com/stowage/stowage/scheduler/internal/minor"
 )
 
-// stuck are the kinds of pods of which one has just been tried in vain. Until something changes, no other of the kind is
-// tried: it waits for the same as that one. A cluster in which thousands wait would else be tried out at each end of a pod.
+// stuck are the templates of which a pod has just been tried in vain. Until something changes, no other pod of the
+// template is tried: it waits for the same as that one. A cluster in which thousands wait would else be tried out at each
+// end of a pod.
 type stuck struct {
-	// kind is the same for equal pods, and empty for pods that have no equal. Without it every pod is tried.
-	kind  func(pod *v1.Pod) string
-	kinds map[string]refusal
+	// templateOf names the template of a pod, and is empty for pods that have no equal. Without it every pod is tried.
+	templateOf func(pod *v1.Pod) string
+	refusals   map[string]refusal
 }
 
 // refusal is why a pod has no node, and who said so.
@@ -25,28 +26,28 @@ type refusal struct {
 	diagnosis framework.Diagnosis
 }
 
-func (s *stuck) clear() { clear(s.kinds) }
+func (s *stuck) clear() { clear(s.refusals) }
 
 // failed notes that a pod was tried in vain; if it is to have the room of others, they go, and everything may be different.
 func (s *stuck) failed(pod *v1.Pod, status *fwk.Status, nominating *fwk.NominatingInfo) {
 	var unfit *framework.FitError
 	switch {
-	case s.kind == nil:
+	case s.templateOf == nil:
 	case nominating != nil && nominating.NominatedNodeName != "":
 		s.clear()
 	case errors.As(status.AsError(), &unfit):
-		if kind := s.kind(pod); kind != "" {
-			s.kinds[kind] = refusal{reasonOf(status), unfit.Diagnosis}
+		if template := s.templateOf(pod); template != "" {
+			s.refusals[template] = refusal{reasonOf(status), unfit.Diagnosis}
 		}
 	}
 }
 
-// passOver puts a pod whose kind is stuck back to those that wait for an event, and says whether it did.
+// passOver puts a pod whose template is stuck back to those that wait for an event, and says whether it did.
 func (r *run) passOver(pod *framework.QueuedPodInfo) bool {
-	if r.stuck.kind == nil || pod.Pod.Status.NominatedNodeName != "" {
+	if r.stuck.templateOf == nil || pod.Pod.Status.NominatedNodeName != "" {
 		return false
 	}
-	refused, is := r.stuck.kinds[r.stuck.kind(pod.Pod)]
+	refused, is := r.stuck.refusals[r.stuck.templateOf(pod.Pod)]
 	if !is {
 		return false
 	}

@@ -67,10 +67,10 @@ func (s *Simulator) passTime(ctx context.Context, in io.Reader, out *answers) (P
 	}
 	defer r.stop()
 	r.reasons = lives.reasons
-	// What a plan says of one pod is not true of all of its kind.
-	r.stuck = stuck{kinds: map[string]refusal{}}
+	// What a plan says of one pod is not true of all of its template.
+	r.stuck = stuck{refusals: map[string]refusal{}}
 	if r.planning == nil {
-		r.stuck.kind = lives.kind
+		r.stuck.templateOf = lives.templateOf
 	}
 	timeline := &timeline{observation: observation{Reading: &r.reading, unknown: map[string]int{}}, templates: map[string]*v1.Pod{}}
 	for _, profile := range s.configuration.Profiles {

@@ -133,7 +133,7 @@ type identity struct {
 	Tolerations   []v1.Toleration
 	Spread        []v1.TopologySpreadConstraint
 	HostPorts     []v1.ContainerPort
-	Claims        []string
+	VolumeClaims  []string `json:"Claims"` // part of the IDs of classes in plans of earlier versions
 	Drivers       []string `json:",omitempty"`
 	Unsupported   []string
 	// Soft terms.
@@ -175,7 +175,7 @@ func identityOf(pod *v1.Pod, needs resources.Vector) identity {
 		Tolerations:   pod.Spec.Tolerations,
 		Spread:        pod.Spec.TopologySpreadConstraints,
 		HostPorts:     schedulerutil.GetHostPorts(pod),
-		Claims:        claimNames(pod),
+		VolumeClaims:  volumeClaimNames(pod),
 		Drivers:       driverNames(pod),
 		Unsupported:   unsupported(pod),
 

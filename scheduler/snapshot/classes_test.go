@@ -151,8 +151,8 @@ type disks struct {
 	volumes map[string]*v1.PersistentVolume
 }
 
-func (d disks) Claim(_, name string) *v1.PersistentVolumeClaim { return d.claims[name] }
-func (d disks) Volume(name string) *v1.PersistentVolume        { return d.volumes[name] }
+func (d disks) VolumeClaim(_, name string) *v1.PersistentVolumeClaim { return d.claims[name] }
+func (d disks) Volume(name string) *v1.PersistentVolume              { return d.volumes[name] }
 
 func (d disks) Limited(driver string) bool { return driver == "scarce" }
 

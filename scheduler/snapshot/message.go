@@ -67,7 +67,7 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 		class.PreferredPodAntiAffinity = converted(of.PreferredApart, c.preferredPodMessage)
 		class.TopologySpread = converted(of.Spread, spreadMessage)
 	}
-	volumes, known := c.volumeAffinity(of.Namespace, of.Claims)
+	volumes, known := c.volumeAffinity(of.Namespace, of.VolumeClaims)
 	class.VolumeNodeAffinity = volumes
 	if !known || !c.unlimited(of.Drivers) {
 		class.Unsupported = append([]string{openVolumes}, class.Unsupported...)

@@ -9,18 +9,18 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
-// Volumes finds what pods mount: claims, and the volumes that they are bound to.
+// Volumes finds what pods mount: volume claims, and the volumes that they are bound to.
 type Volumes interface {
-	// Claim returns nil if there is none of that name.
-	Claim(namespace, name string) *v1.PersistentVolumeClaim
+	// VolumeClaim returns nil if there is none of that name.
+	VolumeClaim(namespace, name string) *v1.PersistentVolumeClaim
 	// Volume returns nil if there is none of that name.
 	Volume(name string) *v1.PersistentVolume
 	// Limited says whether some node limits the number of the driver's volumes.
 	Limited(driver string) bool
 }
 
-// claimNames are the names of the claims that the pod mounts. A replacement mounts the same.
-func claimNames(pod *v1.Pod) (names []string) {
+// volumeClaimNames are the names of the volume claims that the pod mounts. A replacement mounts the same.
+func volumeClaimNames(pod *v1.Pod) (names []string) {
 	for _, volume := range pod.Spec.Volumes {
 		if claim := volume.PersistentVolumeClaim; claim != nil {
 			names = append(names, claim.ClaimName)
@@ -86,7 +86,7 @@ func (c *classes) boundVolume(namespace, name string) *v1.PersistentVolume {
 	if c.volumes == nil {
 		return nil
 	}
-	claim := c.volumes.Claim(namespace, name)
+	claim := c.volumes.VolumeClaim(namespace, name)
 	if claim == nil || claim.Spec.VolumeName == "" || claim.DeletionTimestamp != nil ||
 		slices.Contains(claim.Spec.AccessModes, v1.ReadWriteOncePod) {
 		return nil

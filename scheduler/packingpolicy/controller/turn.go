@@ -24,9 +24,9 @@ type turn struct {
 }
 
 // say keeps an event until the status has been written, so that it is said once.
-func (t *turn) say(kind, reason, action, format string, args ...any) {
+func (t *turn) say(eventType, reason, action, format string, args ...any) {
 	if t.Recorder != nil {
-		t.said = append(t.said, func() { t.Recorder.Eventf(t.policy.Reference(), nil, kind, reason, action, format, args...) })
+		t.said = append(t.said, func() { t.Recorder.Eventf(t.policy.Reference(), nil, eventType, reason, action, format, args...) })
 	}
 }
 

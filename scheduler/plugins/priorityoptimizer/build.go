@@ -39,8 +39,8 @@ type Plugin struct {
 	*gate.Gate
 	logger klog.Logger
 	view   *clusterview.View
-	// lead says whether this process schedules.
-	lead records.Lead
+	// leadership says whether this process schedules.
+	leadership records.Leadership
 	// rehearser is where plans are rehearsed; nil until the scheduler is complete.
 	rehearser atomic.Pointer[planning.Rehearser]
 	// byHand is the state machine where Step runs it; nil where the plugin does.
@@ -114,9 +114,9 @@ func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fw
 		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 	}
 	view := clusterview.New(handle, args.Rules(handle.ProfileName()))
-	view.Now, view.Held, view.OwnerLabels = with.Clock.Now, with.Ledger.HeldByNode, with.Ledger.OwnerLabels
+	view.Clock, view.Held, view.OwnerLabels = with.Clock, with.Ledger.HeldByNode, with.Ledger.OwnerLabels
 	p := &Plugin{Gate: gate.New(handle, logger, with.Clock, paceOf(args), view.Book), view: view, logger: logger}
-	p.lead.Logger = logger
+	p.leadership.Logger = logger
 	p.Hold.Ended = func(held time.Duration) { metrics.HeldSeconds.Add(held.Seconds()) }
 	p.Waiting.Left = observeHeld
 	p.Waiting.Waits = view.Exists
@@ -142,20 +142,20 @@ func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fw
 func (p *Plugin) Attach(to *rehearsal.Framework, lease *leadership.Lease) {
 	var replaying planning.Rehearser = to
 	p.rehearser.Store(&replaying)
-	p.lead.Lease.Store(lease)
+	p.leadership.Lease.Store(lease)
 }
 
 // startUpHold is how long a process that begins to schedule holds pods back until it knows whether there is a plan to
 // resume.
 const startUpHold = 2 * time.Second
 
-// Lead tells the plugin that its process schedules. Until it has looked for open plans, no pod may take the room that a
-// former process was making.
-func (p *Plugin) Lead() {
+// StartLeading tells the plugin that its process schedules. Until it has looked for open plans, no pod may take the room
+// that a former process was making.
+func (p *Plugin) StartLeading() {
 	if p.rehearser.Load() != nil {
 		p.Hold.Begin(startUpHold)
 	}
-	p.lead.Held.Store(true)
+	p.leadership.Held.Store(true)
 	p.WakeUp()
 }
 
@@ -172,7 +172,7 @@ func paceOf(args *config.PriorityOptimizerArgs) gate.Pace {
 	if args.Trigger == gate.Batch {
 		interval = args.BatchSeconds
 	}
-	return gate.Pace{Kind: args.Trigger, Settle: config.Seconds(args.SettleSeconds), Interval: config.Seconds(interval), Pods: int(args.BatchPods),
+	return gate.Pace{Type: args.Trigger, Settle: config.Seconds(args.SettleSeconds), Interval: config.Seconds(interval), Pods: int(args.BatchPods),
 		MaxHold: config.Seconds(args.MaxHoldSeconds), MaxHoldShare: args.MaxHoldShare}
 }
 

@@ -180,7 +180,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	go from.Plans.RunWithContext(ctx)
 	c.plugin.Attach(rehearser, c.lease)
 	c.plugin.HandleFailures(c.scheduler)
-	leadership.Announce(c.scheduler, c.plugin.Lead)
+	leadership.Announce(c.scheduler, c.plugin.StartLeading)
 	c.watches.Store(0)
 	informers.Start(ctx.Done())
 	kinds := len(informers.WaitForCacheSync(ctx.Done()))

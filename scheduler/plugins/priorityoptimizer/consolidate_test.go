@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -262,7 +263,7 @@ func TestAnEmptiedNodeIsNotGivenBackByOneThatHasNotSeenItYet(t *testing.T) {
 			}
 			client, emptied := fake.NewClientset(node), emptiedBy == "fewer"
 
-			released, err := execution.NodeMarks{Client: client, Now: time.Now}.ReleaseUnlessEmptied(t.Context(), "fewer", "n1")
+			released, err := execution.NodeMarks{Client: client, Clock: clock.RealClock{}}.ReleaseUnlessEmptied(t.Context(), "fewer", "n1")
 
 			after, _ := client.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 			if err != nil || released == emptied || keepsOff(after) != emptied {

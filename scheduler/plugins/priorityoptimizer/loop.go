@@ -77,7 +77,7 @@ type loop struct {
 	// drain is the plan being carried out whose pods another scheduler places; nil otherwise. It takes long and holds
 	// nothing, so all else goes on beside it.
 	drain *execution.Execution
-	// leadingSince is when this process began to lead; zero before. It may have lost the lead since.
+	// leadingSince is when this process began to lead; zero before. It may have lost leadership since.
 	leadingSince time.Time
 	// manualLast says that the last solve was a user's, so that users' plans do not starve the automatic ones.
 	manualLast bool
@@ -89,8 +89,8 @@ type loop struct {
 
 func newLoop(p *Plugin, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
 	plans := &records.Plans{Log: p.logger, Clock: with.Clock, Store: packingplan.NewStore(with.Dynamic), Informer: with.Plans,
-		Recorder: handle.EventRecorder(), Lead: &p.lead, View: p.view, Ledger: with.Ledger, ReleaseHeld: p.Hold.End, Nonce: rand.String(6),
-		HistoryLimit: int(args.HistoryLimit), CoolDown: config.Seconds(args.CoolDownSeconds)}
+		Recorder: handle.EventRecorder(), Leadership: &p.leadership, View: p.view, Ledger: with.Ledger, ReleaseHeld: p.Hold.End,
+		Nonce: rand.String(6), HistoryLimit: int(args.HistoryLimit), CoolDown: config.Seconds(args.CoolDownSeconds)}
 	plans.Forget()
 	planner := &planning.Planner{Args: args, Clock: with.Clock, Solver: with.solver, Records: plans, View: p.view,
 		Trigger: p.Trigger, Rehearser: &p.rehearser, Client: with.Client, StatusBytes: with.statusBytes}
@@ -107,7 +107,7 @@ func newLoop(p *Plugin, args *config.PriorityOptimizerArgs, handle fwk.Handle, w
 // next is the state that follows from who leads, which plans are open, and what is due.
 func (l *loop) next() state {
 	switch {
-	case !l.plugin.lead.Held.Load():
+	case !l.plugin.leadership.Held.Load():
 		return standingBy
 	case len(l.records.Unwritten) > 0:
 		return closing
@@ -232,7 +232,7 @@ func (l *loop) tick() time.Duration {
 	switch l.state {
 	case starting:
 		return firstTick
-	case executing, closing, standingBy: // a process that has just lost the lead drops its plans
+	case executing, closing, standingBy: // a process that has just lost leadership drops its plans
 		return executingTick
 	}
 	tick := idleTick
@@ -245,7 +245,7 @@ func (l *loop) tick() time.Duration {
 	return tick
 }
 
-// standBy drops the plans of a process that has lost the lead. The scheduler may have got the lease back before it
+// standBy drops the plans of a process that has lost leadership. The scheduler may have got the lease back before it
 // noticed the loss: then the process starts leading anew.
 func (l *loop) standBy(ctx context.Context) {
 	if l.leadingSince.IsZero() {
@@ -255,13 +255,13 @@ func (l *loop) standBy(ctx context.Context) {
 	l.keepBack(nil)
 	l.plugin.Execution.Store(nil)
 	l.records.Unwritten = nil
-	if l.plugin.lead.Check(ctx) != nil {
+	if l.plugin.leadership.Check(ctx) != nil {
 		return
 	}
 	l.plugin.logger.Info("Leading again")
 	l.leadingSince = time.Time{}
 	l.records.Forget()
-	l.plugin.Lead()
+	l.plugin.StartLeading()
 }
 
 // startUp is the first step of a process that begins to schedule, once it knows the plans.

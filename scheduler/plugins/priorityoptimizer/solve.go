@@ -37,7 +37,7 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 		l.plugin.ReleaseWithoutPlan("the optimiser is away", clusterview.AnyPod)
 		return
 	}
-	if err := l.plugin.lead.Check(ctx); err != nil {
+	if err := l.plugin.leadership.Check(ctx); err != nil {
 		l.plugin.Trigger.Failed()
 		return
 	}

@@ -24,9 +24,9 @@ import (
 
 // The optimiser is not asked twice about the same state, whatever the names of its pods are; after a change it is.
 func TestSameStateIsNotAskedAboutTwice(t *testing.T) {
-	for _, kind := range []gate.TriggerKind{gate.OnUnschedulable, gate.Periodic} {
-		t.Run(string(kind), func(t *testing.T) {
-			c := fullNode(t, nothing, func(c *cluster) { c.args.Trigger, c.args.IntervalSeconds = kind, 1 })
+	for _, triggerType := range []gate.TriggerType{gate.OnUnschedulable, gate.Periodic} {
+		t.Run(string(triggerType), func(t *testing.T) {
+			c := fullNode(t, nothing, func(c *cluster) { c.args.Trigger, c.args.IntervalSeconds = triggerType, 1 })
 			c.reaches(packingplan.NoImprovement)
 			first := c.plansOf()[0].Status
 
@@ -101,7 +101,7 @@ func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 	view := clusterview.New(handle, snapshot.Rules{})
 	view.Held = func() map[string]resources.Vector { reads++; return nil }
 	p := &Plugin{view: view,
-		Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Kind: gate.OnUnschedulable, Settle: time.Second})}}
+		Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Type: gate.OnUnschedulable, Settle: time.Second})}}
 	l := &loop{plugin: p, clock: clock, records: &records.Plans{Informer: packingplan.NewInformer(testobjects.CustomClient())}}
 
 	l.startDue(t.Context())
@@ -159,21 +159,21 @@ func TestWhatChangedDuringASolveIsNotInItsProof(t *testing.T) {
 // The state decides what the loop does: each fact leads to its own, and the last one here overrides those before.
 func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	p := &Plugin{Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Kind: gate.OnUnschedulable, Settle: time.Second})}}
+	p := &Plugin{Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Type: gate.OnUnschedulable, Settle: time.Second})}}
 	l := &loop{plugin: p, clock: clock, records: &records.Plans{}}
 	for i, row := range []struct {
 		happens func()
 		want    state
 	}{
 		{func() {}, standingBy},
-		{func() { p.lead.Held.Store(true) }, starting},
+		{func() { p.leadership.Held.Store(true) }, starting},
 		{func() { l.leadingSince = clock.Now() }, idle},
 		{func() { p.Trigger.Mark("a", "", clock.Now()) }, settling},
 		{func() { p.Trigger.Failed() }, backingOff},
 		{func() { clock.Step(time.Minute) }, settling},
 		{func() { l.execution = &execution.Execution{} }, executing},
 		{func() { l.records.Unwritten = []*packingplan.Record{{}} }, closing},
-		{func() { p.lead.Held.Store(false) }, standingBy},
+		{func() { p.leadership.Held.Store(false) }, standingBy},
 	} {
 		row.happens()
 		if got := l.update(); got != row.want {

@@ -220,10 +220,10 @@ func (c *Controller) announce(record *reservation.Record, before reservation.Pha
 	if c.Recorder == nil || record.Status.Phase == before {
 		return
 	}
-	kind, message := v1.EventTypeNormal, "on node "+record.Status.NodeName
+	eventType, message := v1.EventTypeNormal, "on node "+record.Status.NodeName
 	if record.Status.Phase == reservation.Failed {
-		kind = v1.EventTypeWarning
+		eventType = v1.EventTypeWarning
 		message = record.Status.Condition(reservation.ConditionReady).Message
 	}
-	c.Recorder.Eventf(record.Reference(), nil, kind, string(record.Status.Phase), "Reserve", "%s", message)
+	c.Recorder.Eventf(record.Reference(), nil, eventType, string(record.Status.Phase), "Reserve", "%s", message)
 }

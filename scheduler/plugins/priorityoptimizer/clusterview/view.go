@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -34,7 +35,7 @@ type View struct {
 	volumes    volumes
 	Book       *resources.Book
 	Workloads  workloads
-	Now        func() time.Time
+	Clock      clock.PassiveClock
 	// InFlight are the pods that this scheduler is binding.
 	InFlight func() map[types.UID]string
 	// Held is the room that is reserved on each node, beside that of plans.
@@ -60,7 +61,7 @@ func New(handle fwk.Handle, rules snapshot.Rules) *View {
 		},
 		Book:        resources.NewBook(handle),
 		Workloads:   newWorkloads(factory, !rules.KeepJobs),
-		Now:         time.Now,
+		Clock:       clock.RealClock{},
 		InFlight:    func() map[types.UID]string { return nil },
 		Held:        func() map[string]resources.Vector { return nil },
 		OwnerLabels: func() sets.Set[string] { return nil },
@@ -92,7 +93,7 @@ func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 	})
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: every(v.Nodes.List), Pods: pods, Untried: untried, Budgets: every(v.budgets.List),
-		Namespaces: every(v.namespaces.List), Volumes: v.volumes.now(), Book: v.Book, Workloads: v.Workloads, Now: v.Now(),
+		Namespaces: every(v.namespaces.List), Volumes: v.volumes.withLimits(), Book: v.Book, Workloads: v.Workloads, Now: v.Clock.Now(),
 		Reserved: reserved, Held: v.Held(), Labels: v.OwnerLabels(), Rules: rules, Cache: &v.cache,
 	})
 }
@@ -128,7 +129,7 @@ func (v *View) Running(pod *v1.Pod) bool {
 // now, or "". The plan under way has left so many siblings unplaced.
 func (v *View) Protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string {
 	namespace, _ := v.namespaces.Get(pod.Namespace) // nil while it is not known yet
-	if reason := snapshot.ProtectedNow(pod, namespace, v.Now(), rules); reason != "" {
+	if reason := snapshot.ProtectedNow(pod, namespace, v.Clock.Now(), rules); reason != "" {
 		return reason
 	}
 	if reason := snapshot.KeptAway(pod, v.Workloads, rules); reason != "" {
@@ -217,7 +218,7 @@ func (v *View) WaitingSince(since time.Time) *v1.Pod {
 	return nil
 }
 
-// volumes finds claims and volumes in the informers.
+// volumes finds volume claims and volumes in the informers.
 type volumes struct {
 	claims  corelisters.PersistentVolumeClaimLister
 	volumes corelisters.PersistentVolumeLister
@@ -225,8 +226,8 @@ type volumes struct {
 	limited sets.Set[string]
 }
 
-// now looks up which drivers have limits, once for all pods of a snapshot.
-func (v volumes) now() volumes {
+// withLimits looks up which drivers have limits, once for all pods of a snapshot.
+func (v volumes) withLimits() volumes {
 	v.limited = sets.New[string]()
 	for _, node := range every(v.nodes.List) {
 		for _, driver := range node.Spec.Drivers {
@@ -241,8 +242,8 @@ func (v volumes) now() volumes {
 // Limited implements snapshot.Volumes.
 func (v volumes) Limited(driver string) bool { return v.limited.Has(driver) }
 
-// Claim implements snapshot.Volumes.
-func (v volumes) Claim(namespace, name string) *v1.PersistentVolumeClaim {
+// VolumeClaim implements snapshot.Volumes.
+func (v volumes) VolumeClaim(namespace, name string) *v1.PersistentVolumeClaim {
 	claim, _ := v.claims.PersistentVolumeClaims(namespace).Get(name) // nil if there is none
 	return claim
 }

@@ -57,7 +57,7 @@ type PriorityOptimizerArgs struct {
 	// Socket is the absolute path of the optimiser's Unix socket.
 	Socket string `json:"socket,omitempty"`
 	// Trigger is what starts a solve: Manual, OnUnschedulable, Periodic or Batch.
-	Trigger gate.TriggerKind `json:"trigger,omitempty"`
+	Trigger gate.TriggerType `json:"trigger,omitempty"`
 	// SettleSeconds is how long no new pod must turn out unschedulable before a solve starts
 	// (trigger OnUnschedulable). A steady stream of them delays it to ten times this at most.
 	SettleSeconds float64 `json:"settleSeconds,omitempty"`
@@ -258,7 +258,7 @@ const (
 )
 
 var (
-	triggers     = []gate.TriggerKind{gate.Manual, gate.OnUnschedulable, gate.Periodic, gate.Batch}
+	triggers     = []gate.TriggerType{gate.Manual, gate.OnUnschedulable, gate.Periodic, gate.Batch}
 	policies     = []Policy{PolicyStrict, PolicyPaper}
 	strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 )

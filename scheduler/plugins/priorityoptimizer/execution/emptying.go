@@ -71,12 +71,12 @@ func (e *emptying) writeEnded(ctx context.Context) {
 			return false
 		}
 		var err error
-		kind, text := v1.EventTypeNormal, "emptied by plan "+e.record.Name()
+		eventType, text := v1.EventTypeNormal, "emptied by plan "+e.record.Name()
 		if node.State == packingplan.NodeEmptied {
 			metrics.EmptiedNodesTotal.Inc()
 			err = e.marks().complete(ctx, e.record, name)
 		} else {
-			kind, text = v1.EventTypeWarning, "not emptied by plan "+e.record.Name()+": "+node.Message
+			eventType, text = v1.EventTypeWarning, "not emptied by plan "+e.record.Name()+": "+node.Message
 			err = e.marks().release(ctx, e.record.Name(), name)
 		}
 		e.record.Status.Consolidation.CountSaving(true)
@@ -85,7 +85,7 @@ func (e *emptying) writeEnded(ctx context.Context) {
 			e.Records.StaleMarks = true
 		}
 		if object, err := e.View.Nodes.Get(name); err == nil && e.Records.Recorder != nil {
-			e.Records.Recorder.Eventf(object, e.record.Reference(), kind, string(node.State), "Consolidate", "%s", packingplan.Shortened(text))
+			e.Records.Recorder.Eventf(object, e.record.Reference(), eventType, string(node.State), "Consolidate", "%s", packingplan.Shortened(text))
 		}
 		return true
 	})

@@ -70,7 +70,7 @@ type Runner struct {
 		free, toCome map[string]resources.Vector, err error)
 }
 
-func (r *Runner) marks() NodeMarks { return NodeMarks{r.Client, r.Clock.Now} }
+func (r *Runner) marks() NodeMarks { return NodeMarks{r.Client, r.Clock} }
 
 // Execution is a plan that is being carried out. All pods leave under the same rules and limits; in which order, depends on
 // who places them.
@@ -195,7 +195,7 @@ func (e *Execution) evictWave(ctx context.Context) error {
 
 // evictAll evicts the pods concurrently and records each result. refused is why some of them are still there.
 func (e *Execution) evictAll(ctx context.Context, wave []departure) (refused, failed error) {
-	if err := e.Records.Lead.CheckCached(ctx); err != nil {
+	if err := e.Records.Leadership.CheckCached(ctx); err != nil {
 		return err, nil
 	}
 	answers := make([]error, len(wave))

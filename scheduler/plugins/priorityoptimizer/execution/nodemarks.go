@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	clientset "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/clock"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
@@ -23,7 +24,7 @@ import (
 // NodeMarks write on nodes what a plan does with them.
 type NodeMarks struct {
 	Client clientset.Interface
-	Now    func() time.Time
+	Clock  clock.PassiveClock
 }
 
 // begin keeps new pods off the node.
@@ -75,7 +76,7 @@ func (m NodeMarks) complete(ctx context.Context, plan *packingplan.Record, name 
 	taint := plan.Taint()
 	return m.change(ctx, name, func(node *v1.Node) {
 		metav1.SetMetaDataLabel(&node.ObjectMeta, packingplan.EmptiedLabel, taint.Value)
-		metav1.SetMetaDataAnnotation(&node.ObjectMeta, packingplan.EmptiedAtAnnotation, m.Now().UTC().Format(time.RFC3339))
+		metav1.SetMetaDataAnnotation(&node.ObjectMeta, packingplan.EmptiedAtAnnotation, m.Clock.Now().UTC().Format(time.RFC3339))
 		delete(node.Annotations, packingplan.EmptyingTaint)
 		if plan.Spec.EmptiedNodes == packingplan.Keep {
 			setTaint(node, taint, false)

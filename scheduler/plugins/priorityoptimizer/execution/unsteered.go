@@ -73,7 +73,7 @@ func (d *unsteered) look(ctx context.Context) (end *records.Ending, ready bool) 
 	if d.in.Records.Shown(d.in.Record) == nil {
 		return records.End(packingplan.Aborted, records.MessageAborted), false
 	}
-	return nil, d.in.Records.Lead.CheckCached(ctx) == nil
+	return nil, d.in.Records.Leadership.CheckCached(ctx) == nil
 }
 
 func (d *unsteered) next(ctx context.Context) (wave []departure) {

@@ -181,7 +181,7 @@ func (g *Gate) HoldBack(which func(*v1.Pod) bool) (over func()) {
 // for them while the optimiser is unreachable or fails, while plans cannot be recorded, and where the optimiser leaves the
 // pod to the scheduler.
 func (g *Gate) ReleaseWithoutPlan(why string, which func(*v1.Pod) bool) {
-	if g.Trigger.Kind != Batch {
+	if g.Trigger.Type != Batch {
 		return
 	}
 	pods := 0

@@ -70,7 +70,7 @@ func TestLostWakeUpIsRepeatedUntilThePodPasses(t *testing.T) {
 // A steady stream of pods delays a solve, but no pod waits for it longer than a hold may last.
 func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	g := testGate(clock, Pace{Kind: OnUnschedulable, Settle: time.Second})
+	g := testGate(clock, Pace{Type: OnUnschedulable, Settle: time.Second})
 	g.Hold.longest = 2 * time.Second
 	first, tried := testPod("first"), testPod("tried")
 	g.Trigger.Mark(tried.UID, snapshot.SignatureOf(tried, g.book.Needs(tried)), clock.Now())
@@ -95,7 +95,7 @@ func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 // node.
 func TestReplacementWithRoomDoesNotWaitForTheNextSolve(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	g := testGate(clock, Pace{Kind: OnUnschedulable, Settle: time.Second})
+	g := testGate(clock, Pace{Type: OnUnschedulable, Settle: time.Second})
 	pod, other := testPod("planned"), testPod("planned")
 	other.UID = "other"
 	room := map[string]resources.Vector{"n1": g.book.Needs(pod)}
@@ -113,7 +113,7 @@ func TestReplacementWithRoomDoesNotWaitForTheNextSolve(t *testing.T) {
 // A pod that another process has bound leaves the batch; otherwise a batch would never end.
 func TestABoundPodLeavesTheBatch(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	g := testGate(clock, Pace{Kind: Batch, Interval: time.Second, Pods: 9})
+	g := testGate(clock, Pace{Type: Batch, Interval: time.Second, Pods: 9})
 	pod := testPod("elsewhere")
 	if g.PreEnqueue(t.Context(), pod).IsSuccess() {
 		t.Fatal("the pod was not kept for its batch")
@@ -194,7 +194,7 @@ func TestBudgetThatAllowsMoreAsksForAnotherSolve(t *testing.T) {
 		"as many": {func(h cache.ResourceEventHandler) { h.OnUpdate(allows(1), allows(1)) }, false},
 		"fewer":   {func(h cache.ResourceEventHandler) { h.OnUpdate(allows(1), allows(0)) }, false},
 	} {
-		trigger := NewTrigger(testingclock.NewFakeClock(time.Now()), Pace{Kind: OnUnschedulable, Settle: time.Second, Interval: time.Minute})
+		trigger := NewTrigger(testingclock.NewFakeClock(time.Now()), Pace{Type: OnUnschedulable, Settle: time.Second, Interval: time.Minute})
 		trigger.marked = sets.New[types.UID]("waiting")
 
 		c.change(retryWhen(&Gate{Trigger: trigger, Wake: make(chan struct{}, 1)}, snapshot.LetsMoreGo))
@@ -209,7 +209,7 @@ func TestBudgetThatAllowsMoreAsksForAnotherSolve(t *testing.T) {
 // this one.
 func TestAPodOfNoBatchYetIsNotScheduledWithoutAPlan(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	g := testGate(clock, Pace{Kind: Batch, Interval: time.Minute, Pods: 9})
+	g := testGate(clock, Pace{Type: Batch, Interval: time.Minute, Pods: 9})
 	g.Hold.longest, g.Hold.budget = time.Second, time.Second
 	collected, late := testPod("collected"), testPod("late")
 	g.PreEnqueue(t.Context(), collected)

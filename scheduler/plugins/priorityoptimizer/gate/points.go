@@ -68,7 +68,7 @@ func (g *Gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 
 // SignPod lets the scheduler reuse results among equal pods as long as no plan treats them differently.
 func (g *Gate) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	if g.Execution.Load() == nil && g.Trigger.Kind != Batch && !g.Hold.Active() {
+	if g.Execution.Load() == nil && g.Trigger.Type != Batch && !g.Hold.Active() {
 		return nil, nil
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable, "where a pod may go depends on the plan that is being carried out")

@@ -18,25 +18,25 @@ const (
 	longBackoff  = time.Minute
 )
 
-// TriggerKind says what starts a solve. A PackingPlan created by a user starts one whatever it says.
-type TriggerKind string
+// TriggerType says what starts a solve. A PackingPlan created by a user starts one whatever it says.
+type TriggerType string
 
 const (
 	// Manual solves only for PackingPlans that a user creates.
-	Manual TriggerKind = "Manual"
+	Manual TriggerType = "Manual"
 	// OnUnschedulable solves once no new pod has turned out unschedulable for the settle time.
-	OnUnschedulable TriggerKind = "OnUnschedulable"
+	OnUnschedulable TriggerType = "OnUnschedulable"
 	// Periodic solves every interval as long as there are unschedulable pods.
-	Periodic TriggerKind = "Periodic"
+	Periodic TriggerType = "Periodic"
 	// Batch holds every new pod until its batch is full or its time is up, and solves for all of them together; only
 	// plans place pods. With the strategy boreas it is the scheduler of "Boreas - A Service Scheduler for Optimal
 	// Kubernetes Deployment", section 3.
-	Batch TriggerKind = "Batch"
+	Batch TriggerType = "Batch"
 )
 
 // Pace says what starts a solve, and how long one may hold pods back.
 type Pace struct {
-	Kind TriggerKind
+	Type TriggerType
 	// Settle is the settle time of trigger OnUnschedulable.
 	Settle time.Duration
 	// Interval is the time between two solves of trigger Periodic, and the longest that a batch waits.
@@ -120,7 +120,7 @@ func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.
 func (t *Trigger) collect(uid types.UID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.Kind != Batch || t.exempted.Has(uid) {
+	if t.Type != Batch || t.exempted.Has(uid) {
 		return false
 	}
 	if t.marked.Has(uid) {
@@ -163,7 +163,7 @@ func (t *Trigger) join(uid types.UID, signature string, created time.Time, longe
 	defer t.mu.Unlock()
 	since, joined := t.joined[uid]
 	delete(t.joined, uid)
-	if t.Kind != OnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() || t.marked.Has(uid) && !joined {
+	if t.Type != OnUnschedulable || !t.failedSignatures.Has(signature) || t.first.IsZero() || t.marked.Has(uid) && !joined {
 		return false
 	}
 	last, now := t.last, t.clock.Now()
@@ -226,13 +226,13 @@ func (t *Trigger) isDueWithin(most time.Duration) bool {
 
 func (t *Trigger) dueAt() (at time.Time, ok bool) {
 	switch {
-	case t.Kind == OnUnschedulable && !t.first.IsZero():
+	case t.Type == OnUnschedulable && !t.first.IsZero():
 		at = earliest(t.last.Add(t.Settle), t.first.Add(settleAtMost*t.Settle))
-	case t.Kind == Batch && t.fresh.Len() >= t.Pods:
+	case t.Type == Batch && t.fresh.Len() >= t.Pods:
 		at = t.last
-	case t.Kind == Batch && t.fresh.Len() > 0:
+	case t.Type == Batch && t.fresh.Len() > 0:
 		at = t.first.Add(t.Interval)
-	case (t.Kind == Periodic || t.Kind == Batch) && t.marked.Len() > 0:
+	case (t.Type == Periodic || t.Type == Batch) && t.marked.Len() > 0:
 		at = t.next
 	}
 	if !t.retryTime.IsZero() && t.marked.Len() > 0 && (at.IsZero() || t.retryTime.Before(at)) {
@@ -268,7 +268,7 @@ func (t *Trigger) Started() {
 func (t *Trigger) RetryAt(at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.Kind != Manual && (t.retryTime.IsZero() || at.Before(t.retryTime)) {
+	if t.Type != Manual && (t.retryTime.IsZero() || at.Before(t.retryTime)) {
 		t.retryTime = at
 	}
 }
@@ -293,7 +293,7 @@ func (t *Trigger) Retry() {
 		return
 	}
 	now := t.clock.Now()
-	if t.Kind == Batch {
+	if t.Type == Batch {
 		t.next = now
 	} else if t.first.IsZero() {
 		t.first, t.last = now, now

@@ -38,9 +38,9 @@ func nothingHappens(*Trigger) {}
 // When a solve is due decides how long pods wait, and how much the optimiser costs: each row has its own reason.
 func TestSolveIsDueWhenItsModeSays(t *testing.T) {
 	began := time.Now()
-	onUnschedulable := Pace{Kind: OnUnschedulable, Settle: time.Second}
-	periodic := Pace{Kind: Periodic, Interval: 30 * time.Second}
-	ofThree := Pace{Kind: Batch, Interval: 30 * time.Second, Pods: 3}
+	onUnschedulable := Pace{Type: OnUnschedulable, Settle: time.Second}
+	periodic := Pace{Type: Periodic, Interval: 30 * time.Second}
+	ofThree := Pace{Type: Batch, Interval: 30 * time.Second, Pods: 3}
 	failure := func(t *Trigger) { t.Started(); t.Failed() }
 	for text, row := range map[string]struct {
 		pace    Pace
@@ -105,7 +105,7 @@ func TestSolveIsDueWhenItsModeSays(t *testing.T) {
 // A steady stream of pods delays the solve to ten settle times, not for ever.
 func TestSteadyStreamDoesNotDelayTheSolveForEver(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())
-	trigger := NewTrigger(clock, Pace{Kind: OnUnschedulable, Settle: time.Second})
+	trigger := NewTrigger(clock, Pace{Type: OnUnschedulable, Settle: time.Second})
 	began := clock.Now()
 
 	for i := range 100 {

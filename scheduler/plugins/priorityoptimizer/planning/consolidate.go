@@ -85,7 +85,7 @@ func (s *Session) emptiedBy(checked *plan.Plan) (nodes []emptied) {
 // reduce turns the optimiser's plan into the one that is proposed: without the nodes that are not worth it, and without
 // those that a rehearsal could not empty. The status says what is left, and of what it is proved best.
 func (s *Session) reduce(ctx context.Context, checked *plan.Plan) (*plan.Plan, error) {
-	s.Record.Status.Tiers = nil // they claim nothing
+	s.Record.Status.Tiers = nil // they would prove nothing
 	s.Record.Status.Consolidation = &packingplan.Consolidation{Certainty: packingplan.Reserved}
 	kept := s.leaveSmallGains(s.emptiedBy(checked))
 	if s.Policy() == plan.Unsteered {
@@ -269,16 +269,17 @@ func (s *Session) count(names sets.Set[string]) (nodes int32, micros int64, outs
 	return nodes, micros, outside
 }
 
-// unprovedConsolidation is a claim that names what the optimiser's problem lacks of the cluster's, and proves nothing yet.
-func (s *Session) unprovedConsolidation() claim {
-	made := claim{consolidates: true, irremovable: s.irremovable()}
+// unprovedConsolidation names what the optimiser's problem lacks of the cluster's, and proves nothing yet.
+func (s *Session) unprovedConsolidation() optimality {
+	made := optimality{consolidates: true, irremovable: s.irremovable()}
 	made.omit(s.Snapshot.OmissionsAmongRunning(), s.moveLimit)
 	made.leaveRefused(s.Snapshot, s.answer.Refusals)
 	return made
 }
 
-// consolidationClaim is what is proved of the plan: that no nodes in use are fewer, or cheaper, and that no fewer moves do.
-func (s *Session) consolidationClaim() claim {
+// consolidationOptimality is what is proved of the plan: that no nodes in use are fewer, or cheaper, and that no fewer
+// moves do.
+func (s *Session) consolidationOptimality() optimality {
 	made := s.unprovedConsolidation()
 	in := s.answer.Plan.GetNodesInUse()
 	if in != nil {

@@ -213,7 +213,7 @@ func (s *Session) takeSnapshot() *records.Ending {
 	s.Snapshot = s.View.SnapshotUnder(s.Rules, fmt.Sprintf("%s-%d", s.Records.Nonce, s.snapshots), include)
 	s.Record.Status.SnapshotID = s.Snapshot.ID
 	if s.Snapshot.Pending() == 0 && !s.Record.Consolidates() {
-		made := s.claim()
+		made := s.optimality()
 		s.describe(made, s.Clock.Now())
 		return records.End(packingplan.NoImprovement, made.message(messageNothingWaits))
 	}
@@ -238,7 +238,7 @@ func (s *Session) solveOnce(ctx context.Context) (*plan.Plan, error) {
 	describeProtected(status, s.Snapshot, s.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)
 	checked, err := s.verify(ctx, s.answer.Plan)
-	s.describe(s.claim(), now)
+	s.describe(s.optimality(), now)
 	if err == nil {
 		err = s.askReplacements(ctx, checked)
 	}
@@ -262,7 +262,7 @@ func (s *Session) noPlanFound() *records.Ending {
 			// The optimiser did not even evaluate the present state, so the answer says nothing about it: try again.
 			return records.End(packingplan.Failed, "the optimiser had no answer in time: "+s.answer.Message)
 		}
-		made, lasts := s.claim(), UnprovedFor
+		made, lasts := s.optimality(), UnprovedFor
 		if s.Record.Consolidates() {
 			return records.End(packingplan.NoImprovement, made.message("no node can be emptied"))
 		}

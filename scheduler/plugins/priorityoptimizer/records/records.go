@@ -56,9 +56,9 @@ type Plans struct {
 	Store    *packingplan.Store
 	Informer cache.SharedIndexInformer
 	Recorder events.EventRecorderLogger
-	// Lead says whether this process may write.
-	Lead *Lead
-	View *clusterview.View
+	// Leadership says whether this process may write.
+	Leadership *Leadership
+	View       *clusterview.View
 	// Ledger holds the room of plans.
 	Ledger *reservation.Ledger
 	// ReleaseHeld releases the pods that waited for a plan.
@@ -212,8 +212,8 @@ func (r *Plans) AbortWaiting(ctx context.Context, all []*packingplan.Record) {
 	}
 }
 
-// Lead says whether this process schedules: only then may it change anything.
-type Lead struct {
+// Leadership says whether this process schedules: only then may it change anything.
+type Leadership struct {
 	Logger klog.Logger
 	Held   atomic.Bool
 	// Lease says whether the process still leads; nil if no other process can.
@@ -222,14 +222,14 @@ type Lead struct {
 
 // Check must pass before anything is evicted or written: a process that was stopped for longer than its lease continues
 // in the middle of a plan that another process has taken over.
-func (l *Lead) Check(ctx context.Context) error { return l.ask(ctx, (*leadership.Lease).Check) }
+func (l *Leadership) Check(ctx context.Context) error { return l.ask(ctx, (*leadership.Lease).Check) }
 
 // CheckCached is check for frequent actions: it reads the lease only as often as its duration demands.
-func (l *Lead) CheckCached(ctx context.Context) error {
+func (l *Leadership) CheckCached(ctx context.Context) error {
 	return l.ask(ctx, (*leadership.Lease).CheckCached)
 }
 
-func (l *Lead) ask(ctx context.Context, whether func(*leadership.Lease, context.Context) error) error {
+func (l *Leadership) ask(ctx context.Context, whether func(*leadership.Lease, context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, APITimeout)
 	defer cancel()
 	err := whether(l.Lease.Load(), ctx)

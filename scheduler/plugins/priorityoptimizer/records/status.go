@@ -58,7 +58,7 @@ func DescribePlan(status *packingplan.Status, of *plan.Plan) {
 
 // Write writes the record's status.
 func (r *Plans) Write(ctx context.Context, record *packingplan.Record) error {
-	if err := r.Lead.Check(ctx); err != nil {
+	if err := r.Leadership.Check(ctx); err != nil {
 		return err
 	}
 	record.Status.Writer = r.Nonce
@@ -70,7 +70,7 @@ func (r *Plans) Write(ctx context.Context, record *packingplan.Record) error {
 // Finish ends a plan, finally unless it is a proposal, and releases the pods that waited for it.
 func (r *Plans) Finish(ctx context.Context, record *packingplan.Record, phase packingplan.Phase, message string) {
 	r.ReleaseHeld()
-	if !r.Lead.Held.Load() {
+	if !r.Leadership.Held.Load() {
 		return
 	}
 	now := metav1.NewTime(r.Clock.Now())
@@ -79,11 +79,11 @@ func (r *Plans) Finish(ctx context.Context, record *packingplan.Record, phase pa
 	metrics.PlansTotal.WithLabelValues(string(phase)).Inc()
 	r.Logger(record).Info("Plan finished", "phase", phase, "optimal", record.Status.Optimal, "message", message)
 	if r.Recorder != nil {
-		kind := v1.EventTypeNormal
+		eventType := v1.EventTypeNormal
 		if phase == packingplan.Aborted || phase == packingplan.Failed {
-			kind = v1.EventTypeWarning
+			eventType = v1.EventTypeWarning
 		}
-		r.Recorder.Eventf(record.Reference(), nil, kind, string(phase), "Plan", "%s", message)
+		r.Recorder.Eventf(record.Reference(), nil, eventType, string(phase), "Plan", "%s", message)
 	}
 	r.Unwritten = append(r.Unwritten, record)
 	r.WriteFinalStatuses(ctx)
@@ -95,7 +95,7 @@ func (r *Plans) WriteFinalStatuses(ctx context.Context) {
 	for len(r.Unwritten) > 0 {
 		record := r.Unwritten[0]
 		err := r.writeFinalStatus(ctx, record)
-		if !r.Lead.Held.Load() {
+		if !r.Leadership.Held.Load() {
 			return
 		}
 		if err != nil && IsTransient(err) {

@@ -95,7 +95,7 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 			describeAnswer(status, c.answer)
 		}
 
-		s.describe(s.claim(), time.Now())
+		s.describe(s.optimality(), time.Now())
 
 		condition := meta.FindStatusCondition(status.Conditions, packingplan.Optimal)
 		if !strings.HasPrefix(condition.Message, c.want) || condition.Reason != c.reason || status.Optimal != (c.reason == reasonProved) {

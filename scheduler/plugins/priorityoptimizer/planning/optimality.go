@@ -17,9 +17,9 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// claim is what is proved, and of what. The optimiser proves something of the problem that it was given; users read it as
-// said of their cluster. So it must hold there, or name the smaller problem.
-type claim struct {
+// optimality is what is proved of a plan. The optimiser proves something of the problem that it was given; users read it
+// as said of their cluster. So it must hold there, or name the smaller problem.
+type optimality struct {
 	// solved: it is proved of the problem that no plan is better.
 	solved bool
 	// asked are the waiting pods of the problem, waiting those of the cluster.
@@ -49,12 +49,12 @@ const (
 // budgetRefusal is no news: a budget is a rule of the cluster.
 const budgetRefusal = "disruption-budget"
 
-// claim is what the session has proved so far.
-func (s *Session) claim() claim {
+// optimality is what the session has proved so far.
+func (s *Session) optimality() optimality {
 	if s.Record.Consolidates() {
-		return s.consolidationClaim()
+		return s.consolidationOptimality()
 	}
-	made := claimOf(s.Snapshot, s.answer, s.moveLimit)
+	made := optimalityOf(s.Snapshot, s.answer, s.moveLimit)
 	if scope := s.Rules.Scope; made.waiting > 0 && (scope.Nodes != nil || scope.Namespaces != nil) {
 		made.omitted = append(made.omitted, "what is out of the plan's scope")
 	}
@@ -64,13 +64,14 @@ func (s *Session) claim() claim {
 // Proves says whether a plan for the snapshot, of whose pods and nodes the optimiser refused none, shows that no plan is
 // better for the cluster.
 func Proves(seen *snapshot.Snapshot, found *contract.Plan) bool {
-	made := claimOf(seen, &contract.SolveUpdate{Plan: found}, nil)
+	made := optimalityOf(seen, &contract.SolveUpdate{Plan: found}, nil)
 	return made.proved()
 }
 
-// claimOf is what the answer to the snapshot proves; nil is no answer. moveLimit is nil where plans may have any number.
-func claimOf(seen *snapshot.Snapshot, answer *contract.SolveUpdate, moveLimit *int32) claim {
-	made := claim{waiting: seen.WaitingFrom(math.MinInt32)}
+// optimalityOf is what the answer to the snapshot proves; nil is no answer. moveLimit is nil where plans may have any
+// number.
+func optimalityOf(seen *snapshot.Snapshot, answer *contract.SolveUpdate, moveLimit *int32) optimality {
+	made := optimality{waiting: seen.WaitingFrom(math.MinInt32)}
 	made.asked = made.waiting - seen.WaitingOmitted()
 	if made.waiting == 0 {
 		made.solved = true // no pod waits, so there is nothing to be better at
@@ -90,17 +91,17 @@ func claimOf(seen *snapshot.Snapshot, answer *contract.SolveUpdate, moveLimit *i
 	return made
 }
 
-func (c *claim) omit(some []snapshot.Omission, moveLimit *int32) {
+func (o *optimality) omit(some []snapshot.Omission, moveLimit *int32) {
 	for _, one := range some {
-		c.omitted = append(c.omitted, one.String())
+		o.omitted = append(o.omitted, one.String())
 	}
 	if moveLimit != nil {
-		c.omitted = append(c.omitted, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *moveLimit))
+		o.omitted = append(o.omitted, fmt.Sprintf("plans of more than %d moves, which do not fit into one object", *moveLimit))
 	}
 }
 
 // leaveRefused omits what the optimiser refused beyond what the snapshot says.
-func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refusal) {
+func (o *optimality) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refusal) {
 	counted := sets.New[string]() // the snapshot counts the pods of these
 	for _, class := range seen.Message.PodClasses {
 		if len(class.Unsupported) > 0 {
@@ -118,10 +119,10 @@ func (c *claim) leaveRefused(seen *snapshot.Snapshot, refusals []*contract.Refus
 	}
 	for _, pod := range seen.Pods {
 		if pod.Node == "" && !pod.Unsupported && isRefused(pod, refused) {
-			c.asked--
+			o.asked--
 		}
 	}
-	c.omitted = append(c.omitted, fmt.Sprintf("%d classes, nodes and others that the optimiser refused", refused.Len()))
+	o.omitted = append(o.omitted, fmt.Sprintf("%d classes, nodes and others that the optimiser refused", refused.Len()))
 }
 
 // Refuses selects the pods that the optimiser has left to the scheduler.
@@ -146,40 +147,40 @@ func isRefused(pod *snapshot.Pod, refused sets.Set[string]) bool {
 }
 
 // proved says that no plan for the cluster is better.
-func (c *claim) proved() bool { return c.solved && len(c.omitted) == 0 }
+func (o *optimality) proved() bool { return o.solved && len(o.omitted) == 0 }
 
 // irremovableShown is how many nodes are named that autoscalers may not remove.
 const irremovableShown = 3
 
 // message is what is proved: all of it in the given words, or of which part; and by what rule nodes are left alone.
-func (c *claim) message(all string) string {
-	said := c.proof(all)
-	if len(c.irremovable) == 0 {
+func (o *optimality) message(all string) string {
+	said := o.proof(all)
+	if len(o.irremovable) == 0 {
 		return said
 	}
 	said += "; in use whatever happens, since autoscalers may not remove them: " +
-		strings.Join(c.irremovable[:min(irremovableShown, len(c.irremovable))], ", ")
-	if more := len(c.irremovable) - irremovableShown; more > 0 {
+		strings.Join(o.irremovable[:min(irremovableShown, len(o.irremovable))], ", ")
+	if more := len(o.irremovable) - irremovableShown; more > 0 {
 		said += fmt.Sprintf(" and %d more", more)
 	}
 	return said
 }
 
-func (c *claim) proof(all string) string {
+func (o *optimality) proof(all string) string {
 	switch {
-	case !c.solved:
+	case !o.solved:
 		return messageNotProved
-	case len(c.omitted) == 0:
+	case len(o.omitted) == 0:
 		return all
-	case c.consolidates:
-		return "proved best but for what was left aside: " + strings.Join(c.omitted, ", ")
+	case o.consolidates:
+		return "proved best but for what was left aside: " + strings.Join(o.omitted, ", ")
 	}
-	return fmt.Sprintf("optimal for %d of %d waiting pods; left aside: %s", c.asked, c.waiting, strings.Join(c.omitted, ", "))
+	return fmt.Sprintf("optimal for %d of %d waiting pods; left aside: %s", o.asked, o.waiting, strings.Join(o.omitted, ", "))
 }
 
-// describe puts the claim into the status. The tiers then say what is known of the cluster: a bound of a smaller problem
-// is none.
-func (s *Session) describe(made claim, now time.Time) {
+// describe puts what is proved into the status. The tiers then say what is known of the cluster: a bound of a smaller
+// problem is none.
+func (s *Session) describe(made optimality, now time.Time) {
 	status := &s.Record.Status
 	status.Optimal = made.proved()
 	if len(made.omitted) > 0 {
