@@ -214,10 +214,27 @@ func (e *Execution) placesFor(kind snapshot.Kind, free func(node string) resourc
 			unopened = append(unopened, place)
 		}
 	}
-	if len(places) == 0 && e.replacements[kind] > 0 {
-		return unopened, false
+	open = len(places) > 0 || e.replacements[kind] == 0
+	if !open {
+		places = unopened
 	}
-	return places, true
+	if len(places) > 0 && e.vacant(kind) <= 0 {
+		return nil, open
+	}
+	return places, open
+}
+
+// vacant counts the open places of a kind that pods may take: as many as are open, less the moves of which nobody knows yet
+// whether the pod leaves. One that stays must find a place later, also if another process carries the plan on by then: else
+// its own room would never become free.
+func (e *Execution) vacant(kind snapshot.Kind) int {
+	vacant := e.open[kind]
+	for _, step := range e.steps {
+		if step.opened && step.state == packingplan.Waiting && step.To != "" && step.Pod.Kind() == kind {
+			vacant--
+		}
+	}
+	return vacant
 }
 
 // hasRoom says whether one more pod of the place fits into what is free on its node. A pod that was waiting before the
@@ -256,7 +273,7 @@ func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
 		return true
 	}
 	place := e.kinds[kind][node]
-	if place == nil {
+	if place == nil || e.vacant(kind) <= 0 {
 		return false
 	}
 	var early *step

@@ -7,8 +7,8 @@
 //     replacements that are still to arrive there. Only where moves wait for each other in a cycle
 //     is one pod of the cycle evicted early: the one whose replacement will wait for the shortest time.
 //  2. Places are so many pods of an owner and class on a node, because replacements have new names: any replacement may
-//     take any of them, whichever pod left for it. Each place is taken once: Reserve takes it, Unreserve gives it back,
-//     and Bound completes it.
+//     take any of them, whichever pod left for it, but no more are taken than pods have left or waited at the start. Each
+//     place is taken once: Reserve takes it, Unreserve gives it back, and Bound completes it.
 //  3. Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
 //  4. No more pods of one owner are being moved at a time than allowed. A move lasts until its replacement has been ready.
 //     Where a replacement waits for room while another place of its kind has some, it takes that one, even if the pod
@@ -186,8 +186,8 @@ func (e *Execution) States() map[types.UID]packingplan.State {
 	return states
 }
 
-// Opened must be called before the pod is evicted: its replacement may arrive before the eviction's answer. The places of
-// the whole unit are opened.
+// Opened must be called before the pod is evicted: its replacement may come before the eviction's answer, and waits for that.
+// The places of the whole unit are opened.
 func (e *Execution) Opened(uid types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -237,7 +237,7 @@ func (e *Execution) Refused(uid types.UID) {
 }
 
 // Unanswered notes that the pod may have been evicted, and that the eviction will be tried again. Until then its place stays
-// open, since its replacement may come, and the move counts as under way.
+// open, so that its replacement goes nowhere else, and the move counts as under way.
 func (e *Execution) Unanswered(uid types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

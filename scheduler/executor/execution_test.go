@@ -247,8 +247,10 @@ func TestPlacesAreCountedByOwnerAndNode(t *testing.T) {
 	if _, planned := e.Nodes(a, free); planned {
 		t.Error("a place is open before its pod was evicted")
 	}
-	e.Opened(first.Object.UID)
-	e.Opened(second.Object.UID)
+	for _, uid := range []types.UID{first.Object.UID, second.Object.UID} {
+		e.Opened(uid)
+		e.Evicted(uid)
+	}
 	if nodes, planned := e.Nodes(a, free); !planned || len(nodes) != 1 || nodes[0] != "n1" {
 		t.Errorf("nodes = %v, want n1", nodes)
 	}
@@ -288,6 +290,35 @@ func TestRefusedEvictionClosesItsPlace(t *testing.T) {
 	}
 }
 
+// A pod of the kind that waited anyway must not take the place of a move that may still be refused: the pod would stay, with
+// no place left, and so would the room that the plan needs on its node. Once the pod leaves for certain, any pod may come.
+func TestPlaceIsNotTakenBeforeItsPodLeavesForCertain(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
+	pod, waits := c.add("rs", "n0", size(60, 60), 0), c.add("rs", "", size(60, 60), 0)
+	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: pod, From: "n0", To: "n1"}}}, c.free(), 0)
+	e.Note(waits.Object)
+	takers := func() (pods int) {
+		nodes, planned := e.Nodes(waits.Object, func(node string) resources.Vector { return c.free()[node] })
+		if !planned {
+			t.Error("the pod is not kept off other nodes")
+		}
+		activated := e.Activatable(c.free(), func(types.UID) bool { return false })
+		took := e.Reserve(waits.Object, "n1", true)
+		if e.Unreserve(waits.Object.UID); took != (len(nodes) > 0) || took != (len(activated) > 0) {
+			t.Errorf("took the place: %t, with the nodes %v, activated %v", took, nodes, activated)
+		}
+		return len(nodes)
+	}
+
+	e.Opened(pod.Object.UID)
+	asked := takers()
+	e.Evicted(pod.Object.UID)
+
+	if certain := takers(); asked != 0 || certain != 1 {
+		t.Errorf("%d nodes while the eviction is asked for, %d after it", asked, certain)
+	}
+}
+
 // An eviction may have been carried out although its answer was lost. Its place stays open, since the replacement must not go
 // anywhere else, and no other pod of its owner leaves; but the eviction is tried again.
 func TestUnansweredEvictionKeepsItsPlaceOpen(t *testing.T) {
@@ -302,13 +333,16 @@ func TestUnansweredEvictionKeepsItsPlaceOpen(t *testing.T) {
 		t.Errorf("next wave = %v, want the pod again", wave)
 	}
 	replacement := c.object("rs")
+	if nodes, planned := e.Nodes(replacement, func(node string) resources.Vector { return c.free()[node] }); !planned || len(nodes) > 0 {
+		t.Errorf("planned: %t, with the nodes %v; want that it waits for its place", planned, nodes)
+	}
+	e.Evicted(pod.Object.UID)
+	e.Gone(pod.Object.UID)
 	if !e.Reserve(replacement, "n1", true) {
 		t.Fatal("the place is closed")
 	}
 	e.Bound(replacement.UID)
 	e.Note(ready(replacement))
-	e.Evicted(pod.Object.UID)
-	e.Gone(pod.Object.UID)
 	if wave := e.Next(c.free()); len(wave) != 1 || wave[0].Pod != other {
 		t.Errorf("last wave = %v, want the other pod", wave)
 	}

@@ -106,12 +106,13 @@ func (e *Execution) Activatable(free map[string]resources.Vector, binding func(t
 // placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
 func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
 	places, open := e.placesFor(kind, func(node string) resources.Vector { return left[node] })
+	vacant := e.vacant(kind)
 	for _, place := range places {
 		most, replacing := place.open(), place.inFlight
 		if !open {
 			most, replacing = min(place.unopened, e.replacements[kind]-count), 0
 		}
-		for taken := 0; taken < most && e.hasRoom(place, left[place.Node], taken < replacing); taken++ {
+		for taken := 0; taken < most && count < vacant && e.hasRoom(place, left[place.Node], taken < replacing); taken++ {
 			left[place.Node] = left[place.Node].Minus(place.Requests)
 			count++
 		}
