@@ -53,11 +53,11 @@ func (r *run) passOver(pod *framework.QueuedPodInfo) bool {
 	}
 	pod.UnschedulablePlugins = refused.diagnosis.UnschedulablePlugins.Clone()
 	pod.PendingPlugins = refused.diagnosis.PendingPlugins.Clone()
-	r.clock.Step(betweenAttempts)
 	queue := r.scheduler.SchedulingQueue
 	if err := minor.AddUnschedulable(queue, klog.FromContext(r.ctx), pod, queue.SchedulingCycle()); err != nil {
 		return false
 	}
+	r.clock.Step(betweenAttempts) // the same attempt goes on with the next pod
 	r.reasons[key(pod.Pod)] = refused.reason
 	r.passed++
 	return true

@@ -254,6 +254,26 @@ func TestOfEqualPodsThatWaitOneIsTried(t *testing.T) {
 	}
 }
 
+// TestPodsThatWaitKeepTheirTurn: whether a pod was tried or passed over since an equal one has just been tried in vain, it
+// comes before those that are tried after it, as in a cluster, which tries all.
+func TestPodsThatWaitKeepTheirTurn(t *testing.T) {
+	here := `"nodeSelector":{"kubernetes.io/hostname":"n"},`
+	found, passed := become(t, "deterministic", story(
+		nodeAt(0, "m"), nodeAt(0, "n"), template("any", 1, 0, ""), template("one", 1, 0, here), template("other", 1, 0, here),
+		podAt(1, "n1", "one", livesTen), podAt(1, "m1", "any", ""),
+		podAt(2, "a", "one", livesTen), podAt(3, "b", "one", livesTen), podAt(4, "c", "other", livesTen),
+		podGone(9, "m1"), // which wakes all three, and none of them can go there
+		end))
+	want := map[string]string{
+		"n1": "at 1, on n at 1, succeeded at 11", "m1": "at 1, on m at 1,  at 9",
+		"a": "at 2, on n at 11, succeeded at 21", "b": "at 3, on n at 21, succeeded at 31",
+		"c": "at 4, on n at 31, succeeded at 41",
+	}
+	if !maps.Equal(found, want) || passed.Error != "" {
+		t.Errorf("became %q, want %q; error %q", found, want, passed.Error)
+	}
+}
+
 // TestNothingIsMissedThatHappensRightAfterARestart: a new process knows what there is, and hears of the next change.
 func TestNothingIsMissedThatHappensRightAfterARestart(t *testing.T) {
 	found, passed := become(t, "default", story(nodeAt(0, "n"), template("one", 1, 0, ""), podAt(1, "a", "one", ""),

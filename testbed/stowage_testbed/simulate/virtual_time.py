@@ -236,8 +236,9 @@ def _make_arrival(life: RecordedLife) -> dict[str, Any]:
             "name": came.owner.name,
         }
     if end and _runs_to_its_end(life, end):
-        # One that ran before the recording began has the rest of its time left.
-        arrival["lives"] = end.t if node else end.ran_s
+        # It takes up its node from its binding on, also while it starts; one bound before the recording began has the
+        # rest of its time left.
+        arrival["lives"] = end.ran_s if life.bound is None else end.t - life.bound
     return arrival
 
 

@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from agreement_instances import Case, Pod
 from kubernetes import client, watch
 from scheduler_process import SchedulerProcess
 
-from stowage_testbed.cluster import create_nodes
+from stowage_testbed.api.pod_templates import LIFETIME, spell_duration
+from stowage_testbed.cluster import NodePool, create_nodes
+from stowage_testbed.observe.pod import Pod as ObservedPod
+from stowage_testbed.observe.pod import read_pod
 from stowage_testbed.simulate.instance import Instance
 
 NAMESPACE = "default"
@@ -25,16 +29,47 @@ class RealCluster:
 
     def play(self, case: Case) -> tuple[Instance, Mapping[str, str | None]]:
         """Play a case; return the instance that it was, and where its pods are."""
-        nodes = create_nodes(self._api, case.pools)
-        try:
-            self._let_scheduler_see(nodes)
+        with self.standing(case.pools):
             for service in case.objects:
                 self._core.create_namespaced_service(NAMESPACE, service)
             instance = self._instance(case)
-            self._arrive(case.pods)
-            return instance, self._placements()
+            for pod in case.pods:
+                self.arrive(pod)
+            return instance, self.placements()
+
+    @contextmanager
+    def standing(self, pools: Sequence[NodePool]) -> Iterator[None]:
+        """Have nodes while the block lasts; pods and services go with them."""
+        nodes = create_nodes(self._api, pools)
+        try:
+            self._let_scheduler_see(nodes)
+            self._arrived, self._bound_before = 0, self._scheduler.counts().get("AssignedPodAdd", 0)
+            version = self._core.list_namespaced_pod(NAMESPACE).metadata.resource_version
+            follow: Any = watch.Watch()  # type: ignore[no-untyped-call]
+            stream = follow.stream(self._core.list_namespaced_pod, NAMESPACE, resource_version=version)
+            with closing(stream) as self._events:
+                yield
         finally:
             self._clear(nodes)
+
+    def arrive(self, pod: Pod) -> None:
+        """Create a pod; return when it has a node or has none, and the scheduler is at rest."""
+        self._core.create_namespaced_pod(NAMESPACE, pod)
+        self._arrived += 1
+        _await_outcome(self._events, pod["metadata"]["name"])
+        self._scheduler.wait_for_rest(self._arrived, self._bound_before)
+
+    def finish(self, name: str) -> None:
+        """Have a pod succeed that runs; return when those that waited for its room have had their turn."""
+        before = self._scheduler.counts()
+        at_once = {"metadata": {"annotations": {LIFETIME: spell_duration(0)}}}
+        self._core.patch_namespaced_pod(name, NAMESPACE, at_once)
+        self._wait_for("AssignedPodDelete", before, 1)
+        self._scheduler.wait_for_rest(self._arrived, self._bound_before)
+
+    def placements(self) -> dict[str, str | None]:
+        """Return the node of each pod, done or not, by ``namespace/name``."""
+        return {f"{NAMESPACE}/{pod.name}": pod.node or None for pod in self._list_pods()}
 
     def _let_scheduler_see(self, nodes: Sequence[str]) -> None:
         """Return when the scheduler itself takes every node for ready.
@@ -52,31 +87,17 @@ class RealCluster:
         listed = self._core.list_node(_preload_content=False).data
         return as_instance(case, nodes=json.loads(listed)["items"])
 
-    def _arrive(self, pods: Sequence[Pod]) -> None:
-        bound_before = self._scheduler.counts().get("AssignedPodAdd", 0)
-        listed = self._core.list_namespaced_pod(NAMESPACE)
-        version = listed.metadata.resource_version
-        follow: Any = watch.Watch()  # type: ignore[no-untyped-call]
-        events = follow.stream(self._core.list_namespaced_pod, NAMESPACE, resource_version=version)
-        for number, pod in enumerate(pods, start=1):
-            self._core.create_namespaced_pod(NAMESPACE, pod)
-            _await_outcome(events, pod["metadata"]["name"])
-            self._scheduler.wait_for_rest(number, bound_before)
-        events.close()
-
-    def _placements(self) -> dict[str, str | None]:
-        return {
-            f"{NAMESPACE}/{pod.metadata.name}": pod.spec.node_name
-            for pod in self._core.list_namespaced_pod(NAMESPACE).items
-        }
+    def _list_pods(self) -> list[ObservedPod]:
+        listed = self._core.list_namespaced_pod(NAMESPACE, _preload_content=False).data
+        return [read_pod(one) for one in json.loads(listed)["items"]]
 
     def _clear(self, nodes: Sequence[str]) -> None:
         before = self._scheduler.counts()
         for service in self._core.list_namespaced_service(NAMESPACE).items:
             if service.metadata.name != "kubernetes":
                 self._core.delete_namespaced_service(service.metadata.name, NAMESPACE)
-        placements = self._placements()
-        self._delete_pods(before, sum(node is not None for node in placements.values()))
+        # To the scheduler a pod that is done went when it was done.
+        self._delete_pods(before, sum(pod.bound and not pod.finished for pod in self._list_pods()))
         for node in nodes:
             self._core.delete_node(node)
         self._wait_for("NodeDelete", before, len(nodes))

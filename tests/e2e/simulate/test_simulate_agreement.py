@@ -4,16 +4,13 @@ And a scheduler whose optimiser is not there must be the scheduler that it was b
 """
 
 from collections.abc import Iterator
-from uuid import uuid4
 
 import pytest
-from agreement_instances import FOLLOWER, PRIORITIES, Case, mixed_case, paper_case
+from agreement_instances import FOLLOWER, Case, mixed_case, paper_case
 from arrivals import RealCluster, as_instance
 from scheduler_process import running_scheduler
 
-from stowage_testbed.api.objects import Objects, make_manifest
-from stowage_testbed.cluster import Cluster, KwokBinaryCluster
-from stowage_testbed.cluster.interruption import running_cluster
+from stowage_testbed.cluster import Cluster
 from stowage_testbed.simulate.process import Simulator, find_profile
 
 CASES = [make(seed) for seed in range(25) for make in (paper_case, mixed_case)]
@@ -21,16 +18,6 @@ PROFILES = ("deterministic", "optimizer-deterministic")
 """Both without an optimiser; for the second neither its socket nor its CRDs exist."""
 SMOKE = 10
 """How many of them every change must pass."""
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with running_cluster(KwokBinaryCluster(f"agree-{uuid4().hex[:6]}")) as running:
-        with running.api_client() as api:
-            for value in range(1, PRIORITIES + 1):
-                manifest = make_manifest("scheduling.k8s.io/v1", "PriorityClass", f"p{value}", value=value)
-                Objects(api).create(manifest)
-        yield running
 
 
 @pytest.fixture(scope="module", params=PROFILES)

@@ -23,13 +23,13 @@ def tell(*lines: trace.Line) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("at", "bound_at", "how", "ran_s", "pod"),
     [
-        # It may be bound at another time here, and would run as long.
-        (5, 6, "succeeded", 10, {"node": "", "how": "succeeded", "lives": 10}),
+        # It may be bound at another time here, and would keep its node as long: 2 s to start, and 8 s.
+        (5, 6, "succeeded", 8, {"node": "", "how": "succeeded", "lives": 10}),
         # What it ran before the recording is not run again.
         (0, 0, "failed", 1000, {"node": "n1", "how": "failed", "lives": 16}),
     ],
 )
-def test_a_pod_that_ends_by_itself_lives_as_long_as_it_ran(
+def test_a_pod_that_ends_by_itself_has_its_node_as_long_as_it_had(
     at: float, bound_at: float, how: trace.How, ran_s: float, pod: dict[str, Any]
 ) -> None:
     """One of the beginning has its node and the rest of its time."""
