@@ -1,7 +1,7 @@
 """Amounts of any resource: what pods ask for, what nodes have, what is left of it.
 
-Amounts are integers: cpu in thousandths of a core, everything else in its own whole
-unit, which is bytes of memory and storage, and one of what is counted.
+Amounts are integers: cpu in thousandths of a core, devices of a class in thousandths of a device, everything else in
+its own whole unit, which is bytes of memory and storage, and one of what is counted.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def amount(quantity: str | float) -> Decimal:
 
 
 CPU, MEMORY = "cpu", "memory"
+DEVICES = "devices/"  # Before the name of a device class; pods may take shares and partitions of a device
 
 PODS = "pods"  # A node takes so many pods, and each pod takes one of these
 MOST_PODS = 110  # What a kubelet takes where its node does not say
@@ -75,11 +76,11 @@ class Resources(Mapping[str, int]):
     @classmethod
     def of_list(cls, quantities: Mapping[str, Any]) -> Self:
         """Return what a Kubernetes resource list has, parts of a unit as whole ones, or raise a QuantityError."""
-        return cls({name: ceil(amount(value) * (1000 if name == CPU else 1)) for name, value in quantities.items()})
+        return cls({name: ceil(amount(value) * _parts(name)) for name, value in quantities.items()})
 
     def quantities(self) -> dict[str, str]:
         """Return the amounts as a Kubernetes resource list."""
-        return {name: spell(name, amount) if name == CPU else str(amount) for name, amount in self.items()}
+        return {name: spell(name, amount) if in_milli(name) else str(amount) for name, amount in self.items()}
 
     def fits(self, room: Resources) -> bool:
         """Return whether there is enough of all that is asked for; of other resources there may be too little."""
@@ -146,6 +147,15 @@ def names_of(parts: Iterable[Resources]) -> tuple[str, ...]:
     return tuple(order({CPU, MEMORY} | further - {PODS}))
 
 
+def in_milli(name: str) -> bool:
+    """Return whether a resource is counted in thousandths: cpu, and devices of a class."""
+    return name == CPU or name.startswith(DEVICES)
+
+
+def _parts(name: str) -> int:
+    return 1000 if in_milli(name) else 1
+
+
 def in_bytes(name: str) -> bool:
     """Return whether a resource is known to be counted in bytes."""
     return name in (MEMORY, "ephemeral-storage") or name.startswith("hugepages-")
@@ -153,20 +163,24 @@ def in_bytes(name: str) -> bool:
 
 def parse(name: str, quantity: str | float) -> int:
     """Return an exact amount of a resource; a QuantityError if it is none, negative, or no whole number."""
-    value = amount(quantity) * (1000 if name == CPU else 1)
+    value = amount(quantity) * _parts(name)
     if value < 0:
         raise QuantityError(f"{quantity!r} is negative; write 0 or more")
     if value == value.to_integral_value():
         return int(value)
     if name == CPU:
         raise QuantityError(f"{quantity!r} is finer than 1m; write whole milli-CPU, as in 100m")
+    if in_milli(name):
+        raise QuantityError(f"{quantity!r} is finer than a thousandth of a device; write 3 decimals")
     raise QuantityError(f"{quantity!r} is no whole number{' of bytes; write 2G or 512Mi' if in_bytes(name) else ''}")
 
 
 def spell(name: str, amount: int) -> str:
-    """Return an amount of a resource as the shortest exact quantity: 250m, 4Gi, 1500001, 3."""
+    """Return an amount of a resource as the shortest exact quantity: 250m, 4Gi, 1500001, 3; devices as in 6.5."""
     if name == CPU:
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
+    if in_milli(name):
+        return f"{Decimal(amount).scaleb(-3).normalize():f}"
     candidates = [str(amount)]
     for suffix in ("k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti") if in_bytes(name) else ():
         number, rest = divmod(amount, int(_SUFFIXES[suffix]))

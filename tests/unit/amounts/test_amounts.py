@@ -33,6 +33,23 @@ def test_each_resource_is_spelt_in_its_own_units() -> None:
     assert (str(Resources()), spell(GPU, 2**20)) == ("nothing", "1048576")
 
 
+def test_devices_are_counted_in_thousandths() -> None:
+    """A share or a partition is a part of a device, and 6.5 of 8 is what a person reads."""
+    room = Resources({"devices/h100": 6500, "devices/t4": 8000, GPU: 2})
+
+    assert str(room) == "devices/h100 6.5, devices/t4 8, nvidia.com/gpu 2"
+    assert room == Resources.of_list(room.quantities())
+    assert [spell("devices/h100", amount) for amount in (125, 10_000, 6_212_125, -500)] == [
+        "0.125",
+        "10",
+        "6212.125",
+        "-0.5",
+    ]
+    assert parse("devices/h100", "0.125") == 125
+    with pytest.raises(QuantityError, match="finer than a thousandth of a device"):
+        parse("devices/h100", "0.0625")
+
+
 def test_what_is_not_asked_for_does_not_matter() -> None:
     """The scheduler places a pod without GPUs where GPUs are overcommitted."""
     left = Resources({GPU: 1}, cpu=4000, pods=1) - Resources({GPU: 2}, memory=1)
