@@ -2,9 +2,10 @@
 
 To follow one plan, read in this order:
 
-- a call: in `service/`, `server.py`, `solving.py`, `run.py`, and in other processes `fork_server.py` and `child.py`;
+- a call: in `service/`, `server.py`, `call_handler.py`, `child_run.py`, and in other processes `fork_server.py` and
+  `child.py`;
 - its problem: `model/decode.py`, `stages/pipeline.py`, `constraints/reduction.py`, `model/packing.py`;
 - search and proofs: in `strategies/lexicographic/`, `strategy.py`, `shared_state.py`, `local_search.py`, `prover.py`
-  and `open_phase.py`, with `model/objective.py`, `search/mending.py` and `search/exploration.py`;
+  and `open_phase.py`, with `model/objective.py`, `search/repair.py` and `search/exploration.py`;
 - the answer: `assignments/solution_writer.py`, `model/encode.py`, `service/plan_checks.py`, `verify/checker.py`.
 """

@@ -6,10 +6,10 @@ import numpy as np
 from solving_in_process import decoded
 
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
-from stowage_optimizer.bounds.by_kind import limit_by_kind
+from stowage_optimizer.bounds.aggregate_relaxation import aggregate_bound
 from stowage_optimizer.bounds.dual import DualSearch, dual_certificate
+from stowage_optimizer.bounds.phase import Phase, Question
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.certificate import Certificate, ProofMethod, ProofStatus
@@ -52,7 +52,7 @@ class ReducedSnapshot:
         for tier, priority in enumerate(packing.tiers):
             for phase in (Phase.PLACE, Phase.DISRUPT):
                 question = Question(problem, tier, phase, reached)
-                first = limit_by_kind(question, lambda: 0.0, 1.0) if by_kind else None
+                first = aggregate_bound(question, lambda: 0.0, 1.0) if by_kind else None
                 bound = DualSearch(question, nodes, lambda: 0.0).run(deadline=1.0)
                 bound, scope = (first.bound, first.scope) if first else (bound, None)
                 if bound is None:

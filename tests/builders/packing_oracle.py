@@ -6,7 +6,7 @@ from itertools import product
 from hypothesis import strategies as st
 from made_packings import Item, packing_of
 
-from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.model.objective import Score, TierScore, score
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing

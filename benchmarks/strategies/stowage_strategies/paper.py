@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from ortools.sat.python import cp_model
 
 from stowage_optimizer.assignments.incumbent import Incumbent
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
-from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Publish, Solution

@@ -13,7 +13,7 @@ them is known to be the best.
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.model.packing import Assignment, Kind, Packing
 from stowage_optimizer.model.tie import Terms, Values
 from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence

@@ -1,1 +1,1 @@
-"""Assignments: built pod by pod, made whole, restricted, written as solutions."""
+"""Assignments: built pod by pod, repaired, restricted, written as solutions."""

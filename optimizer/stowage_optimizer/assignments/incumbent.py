@@ -34,11 +34,11 @@ class Incumbent:
         self._writer = SolutionWriter(self.packing, self.policy)
 
     def offer(self, candidate: Assignment) -> None:
-        """Take ``candidate``, made whole, if it is better than the best so far."""
-        whole = repair(self.packing, candidate, self.policy)
-        reached = score(self.packing, whole, self.policy)
+        """Take ``candidate``, repaired, if it is better than the best so far."""
+        repaired = repair(self.packing, candidate, self.policy)
+        reached = score(self.packing, repaired, self.policy)
         if reached > self.score:
-            self.assignment, self.score = whole, reached
+            self.assignment, self.score = repaired, reached
             self.publish(self.solution())
 
     def solution(self, message: str = "") -> Solution:

@@ -1,4 +1,4 @@
-"""Making an assignment whole: no needless moves or displaced pods.
+"""Repairing an assignment: no needless moves, no displaced pods for whom there is room, no broken ties.
 
 The solver may stop with an answer that leaves a running pod unplaced although it
 fits, or moves one that could have stayed. Tier by tier from the highest, pods get the
@@ -20,24 +20,24 @@ from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.time_budget import TimeBudget
 
 ROUNDS = 5
-"""Mending and repairing may undo each other; then nothing is changed at all."""
+"""Rounds of both repairs, which may undo each other; then nothing is changed at all."""
 
 
-def make_whole(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
-    """Return ``wanted`` repaired, with every tie mended; the present state if that fails."""
-    whole = repair(packing, wanted, budget.policy)
+def repair_with_ties(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
+    """Return ``wanted`` with moves, displaced pods and ties repaired; the present state if that fails."""
+    repaired = repair(packing, wanted, budget.policy)
     for _ in range(ROUNDS):
-        kept = mended(packing, whole, budget)
-        if kept == whole:
-            return whole
-        whole = repair(packing, kept, budget.policy)
+        kept = repair_ties(packing, repaired, budget)
+        if kept == repaired:
+            return repaired
+        repaired = repair(packing, kept, budget.policy)
     return packing.current
 
 
-def mended(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
-    """Return ``wanted`` with every tie mended, one after the other."""
+def repair_ties(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
+    """Return ``wanted`` with every tie repaired, one after the other."""
     for tie in packing.ties:
-        wanted = tie.mended(packing, wanted, budget)
+        wanted = tie.repaired(packing, wanted, budget)
     return wanted
 
 
@@ -52,8 +52,8 @@ def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:
     policy
         Whether a running pod may push out a pending one of its own priority.
     """
-    while (whole := _one_round(packing, wanted, policy)) != wanted:
-        wanted = whole
+    while (repaired := _one_round(packing, wanted, policy)) != wanted:
+        wanted = repaired
     return wanted
 
 

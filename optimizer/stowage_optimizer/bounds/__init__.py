@@ -7,7 +7,7 @@ How to use it::
     if bound is not None and bound.value < limit:
         limit = bound.value             # and bound.method says why
 
-    first = limit_by_kind(question, clock, deadline)
+    first = aggregate_bound(question, clock, deadline)
                                         # the same, of any size, and its prices
 
     search = DualSearch(question, nodes, clock, first=first)
@@ -21,7 +21,7 @@ node of each item, negative for none, of the best assignment known.
         bound.value, clock=clock, deadline=deadline
     )                                   # after a dual bound that leaves a small gap
     if closed is not None and closed.nodes is not None:
-        offer(closed.nodes)             # is as good as the aim, once made whole
+        offer(closed.nodes)             # is as good as the aim, once repaired
 
     nodes = recombine(
         search, nodes, next_better, clock=clock, deadline=deadline

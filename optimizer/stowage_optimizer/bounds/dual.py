@@ -5,9 +5,9 @@ from math import floor
 
 import numpy as np
 
-from stowage_optimizer.bounds.generation import Generation
+from stowage_optimizer.bounds.column_generation import ColumnGeneration
 from stowage_optimizer.bounds.lagrangian import Evaluation
-from stowage_optimizer.bounds.question import SCALE, Bound, Duals, Phase, Question
+from stowage_optimizer.bounds.phase import SCALE, Bound, Duals, Phase, Question
 from stowage_optimizer.bounds.scope import WEIGHT, Scope, from_maximum, make_scope, to_maximum
 from stowage_optimizer.bounds.tier_program import SLACK, TierProgram
 from stowage_optimizer.model.certificate import DualBound, PodPrice, ProofMethod, RequirementPrice
@@ -53,7 +53,7 @@ class DualSearch:
         self._polish = False
         if self.usable:
             self.program.know(placed)
-            self._own: Generation = self.program.generation(self.scope)
+            self._own: ColumnGeneration = self.program.generation(self.scope)
 
     @property
     def preparing(self) -> bool:

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stowage_optimizer.bounds.combination import assignment_of, combine, target_of
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.groups import make_groups, mixes_of
 from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
-from stowage_optimizer.bounds.listing import list_patterns
 from stowage_optimizer.bounds.master import Patterns
-from stowage_optimizer.bounds.question import SCALE, Bound, Phase, Prices, Question
+from stowage_optimizer.bounds.pattern_listing import list_patterns
+from stowage_optimizer.bounds.phase import SCALE, Bound, Phase, Prices, Question
 from stowage_optimizer.bounds.scope import make_scope, next_worse
+from stowage_optimizer.bounds.set_packing import assignment_of, combine, target_of
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Indices, Ints
@@ -56,7 +56,7 @@ class Enumerated:
     nodes
         Node by item of the best assignment found, negative for none, which is as good
         as the aim, and as the bound if there is one; None where nothing is. On
-        overcommitted nodes it may not be feasible, so that it must be made whole
+        overcommitted nodes it may not be feasible, so that it must be repaired
         before it is used.
     """
 

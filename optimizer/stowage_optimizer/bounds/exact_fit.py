@@ -10,7 +10,7 @@ from math import comb
 
 import numpy as np
 
-from stowage_optimizer.bounds.question import Bound, Phase, Question
+from stowage_optimizer.bounds.phase import Bound, Phase, Question
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.problem import Ints
 from stowage_optimizer.search.search_arrays import overcommitted

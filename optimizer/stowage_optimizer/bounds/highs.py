@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
-from stowage_optimizer.bounds.question import Floats
+from stowage_optimizer.bounds.phase import Floats
 from stowage_optimizer.model.problem import Ints
 
 LONGEST_S = 3600.0

@@ -11,7 +11,7 @@ from itertools import permutations
 
 import numpy as np
 
-from stowage_optimizer.bounds.question import Bound, Phase, Question
+from stowage_optimizer.bounds.phase import Bound, Phase, Question
 from stowage_optimizer.bounds.scope import Scope, make_scope
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stowage_optimizer.bounds.groups import Groups, mixes_of
+from stowage_optimizer.bounds.phase import SCALE, Duals, Floats, Prices
 from stowage_optimizer.bounds.pricing import best_patterns
-from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Prices
 from stowage_optimizer.bounds.scope import Scope
 from stowage_optimizer.model.problem import Indices, Ints
 

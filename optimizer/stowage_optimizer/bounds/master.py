@@ -8,7 +8,7 @@ import numpy as np
 
 from stowage_optimizer.bounds.groups import Groups
 from stowage_optimizer.bounds.highs import DUAL, PRIMAL, Entries, LinearProgram
-from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase
+from stowage_optimizer.bounds.phase import SCALE, Duals, Floats, Phase
 from stowage_optimizer.bounds.scope import Linear, Scope
 from stowage_optimizer.model.problem import Indices, Ints
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from stowage_optimizer.bounds.combination import assignment_of
 from stowage_optimizer.bounds.highs import LinearProgram
-from stowage_optimizer.bounds.question import SCALE, Floats
+from stowage_optimizer.bounds.phase import SCALE, Floats
+from stowage_optimizer.bounds.set_packing import assignment_of
 from stowage_optimizer.bounds.tier_program import NEAR, TierProgram
 from stowage_optimizer.model.problem import Indices, Ints
 

@@ -8,7 +8,7 @@ admits everything that fits.
 
 import numpy as np
 
-from stowage_optimizer.bounds.choices import (
+from stowage_optimizer.bounds.density_order import (
     GAIN,
     MERGED,
     MOST,

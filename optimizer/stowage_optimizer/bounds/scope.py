@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stowage_optimizer.bounds.question import SCALE, Phase, Question
+from stowage_optimizer.bounds.phase import SCALE, Phase, Question
 from stowage_optimizer.model.objective import EVICTION, MOVE
 from stowage_optimizer.model.problem import Flags, Ints, Problem
 from stowage_optimizer.search.search_arrays import load_of

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from stowage_optimizer.bounds.by_kind import starting_duals
-from stowage_optimizer.bounds.generation import LAST_S, Generation
+from stowage_optimizer.bounds.aggregate_relaxation import starting_duals
+from stowage_optimizer.bounds.column_generation import LAST_S, ColumnGeneration
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.master import Master
-from stowage_optimizer.bounds.question import SCALE, Duals, Floats, Phase, Question
+from stowage_optimizer.bounds.phase import SCALE, Duals, Floats, Phase, Question
 from stowage_optimizer.bounds.scope import WEIGHT, Scope, make_scope, phases, weighted
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Indices, Ints
@@ -77,9 +77,9 @@ class TierProgram:
         self._known = like.sum.at if like else None
         self._begun = False
 
-    def generation(self, scope: Scope) -> Generation:
+    def generation(self, scope: Scope) -> ColumnGeneration:
         """Return a search for the prices of ``scope``, which is about the tier."""
-        return Generation(scope, self.groups, self.master, self.left_s)
+        return ColumnGeneration(scope, self.groups, self.master, self.left_s)
 
     def left_s(self) -> float:
         """Return the seconds until `run_until`'s deadline."""

@@ -16,8 +16,8 @@ from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.issues import InvalidInputError, Issues
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
+from stowage_optimizer.service.call_handler import CallHandler, Listen
 from stowage_optimizer.service.settings import WorkerSettings
-from stowage_optimizer.service.solving import Listen, Solving
 from stowage_optimizer.service.updates import progress_line
 from stowage_optimizer.service.workers import Workers
 
@@ -124,9 +124,9 @@ def solve_snapshot(snapshot: pb.Snapshot, options: pb.SolveOptions, on_progress:
     try:
         # The time limit is for solving, not for starting the solver.
         workers.warm()
-        solving = Solving(workers, settings, max_request_bytes=_UNLIMITED_BYTES)
+        handler = CallHandler(workers, settings, max_request_bytes=_UNLIMITED_BYTES)
         body = pb.SolveRequest(snapshot=snapshot, options=options).SerializeToString()
-        *_, last = solving.solve(body, on_call=lambda _leave: None, on_progress=on_progress)
+        *_, last = handler.solve(body, on_call=lambda _leave: None, on_progress=on_progress)
         return last
     finally:
         workers.close()

@@ -55,7 +55,7 @@ class Tie(ABC):
         """Return whether ``assignment`` can be carried out as far as this tie goes."""
 
     @abstractmethod
-    def mended(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
+    def repaired(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Return an assignment near ``assignment`` that keeps the tie.
 
         It needs no room that there is not, if ``assignment`` does not.

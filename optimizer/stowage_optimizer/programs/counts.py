@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
-from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.tie import Terms, Values

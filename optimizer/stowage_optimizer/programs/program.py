@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python import cp_model
 
-from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.tie import Terms, Values

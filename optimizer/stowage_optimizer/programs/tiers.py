@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stowage_optimizer.assignments.incumbent import Incumbent
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.bounds.proofs import Proof, TierBounds
-from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.tie import Terms, Values

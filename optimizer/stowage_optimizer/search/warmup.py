@@ -11,9 +11,9 @@ import numpy as np
 from stowage_optimizer.model.problem import NOWHERE, Problem, make_problem
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, explore
-from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.moves import make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
+from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.search.search_arrays import NARROW, SearchArrays, make_arrays
 from stowage_optimizer.search.state import State, make_state
 
@@ -21,10 +21,10 @@ WIDE = NARROW + 1
 """Dimensions that need the second compilation."""
 
 
-def warm_up_mending() -> None:
-    """Compile, or load, what assignments are made whole and entered with."""
+def warm_up_repair() -> None:
+    """Compile, or load, what repairs assignments and enters them."""
     problem = _smallest(NARROW)
-    Mender(problem, strict=True).mend(problem.home)
+    Repairer(problem, strict=True).repair(problem.home)
     for width in (NARROW, WIDE):
         arrays, state = _ready(width)
         enter(problem.home, 0, nothing_frozen(arrays), arrays, state)
@@ -51,7 +51,7 @@ def warm_up_moves(width: int = NARROW) -> None:
 
 
 PARTS: dict[str, Callable[[], None]] = {
-    "mending": warm_up_mending,
+    "repair": warm_up_repair,
     "clearing": warm_up_clearing,
     "wide moves": partial(warm_up_moves, WIDE),
     "exploration": warm_up_exploration,

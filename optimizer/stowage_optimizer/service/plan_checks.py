@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.service.child_run import ChildRun
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics
-from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.updates import last_update, progress_of
 from stowage_optimizer.verify.checker import Checker
 
@@ -88,7 +88,7 @@ class CheckedRun:
         What a check takes, about; until one has been made.
     """
 
-    def __init__(self, run: Run, check: PlanCheck, *, answer_after_s: float, checking_s: float) -> None:
+    def __init__(self, run: ChildRun, check: PlanCheck, *, answer_after_s: float, checking_s: float) -> None:
         self._run = run
         self._check = check
         self._answer_after_s = answer_after_s

@@ -15,11 +15,11 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError
+from stowage_optimizer.service.call_handler import CallHandler
 from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics, metrics_served
 from stowage_optimizer.service.settings import ServiceSettings
-from stowage_optimizer.service.solving import Solving
 from stowage_optimizer.service.workers import Workers
 
 LONGEST_PATH_BYTES = 107
@@ -92,7 +92,7 @@ class Service:
         self._settings = settings
         self.metrics = Metrics()
         self._workers = Workers(settings.worker)
-        self._solving = Solving(
+        self._handler = CallHandler(
             self._workers,
             settings.worker,
             max_request_bytes=settings.max_request_bytes,
@@ -130,7 +130,7 @@ class Service:
     def stop(self, grace_s: float = 1.0) -> None:
         """End every call, every child and the socket."""
         self._health.enter_graceful_shutdown()
-        self._solving.stop()
+        self._handler.stop()
         self._server.stop(grace_s).wait()
         self._workers.close()
         self._metrics_served.close()
@@ -156,7 +156,7 @@ class Service:
 
     def _solve(self, body: bytes, context: grpc.ServicerContext) -> Iterator[pb.SolveUpdate]:
         try:
-            yield from self._solving.solve(body, context.add_callback)
+            yield from self._handler.solve(body, context.add_callback)
         except CallRefusedError as error:
             logger_of("").warning("call refused", extra={"reason": str(error)})
             context.abort(grpc.StatusCode[error.status], str(error))

@@ -12,8 +12,8 @@ from ortools.sat.python import cp_model
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.enumeration import Enumeration
+from stowage_optimizer.bounds.phase import Phase, Question
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot

@@ -14,8 +14,8 @@ from typing import ClassVar
 from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.assignments.subproblem import restricted
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.bounds.proofs import trivial_bounds
-from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.model.tie import Terms, Values, keeps_ties

@@ -148,7 +148,7 @@ class DisruptionLimit(Tie):
             return self._worth(steps.whole())
         return all(self._worth(step) for step in steps) and steps.partial.assignment == assignment
 
-    def mended(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
+    def repaired(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Return the part of ``assignment`` that keeps within the limits, filled up."""
         if self.keeps(packing, assignment):
             return assignment

@@ -23,6 +23,6 @@ def within_limits(packing: Packing, limits: Limits) -> Packing:
     tie = limit_tie(packing, limits)
     if tie is None:
         return packing
-    # Of what budgets leave of a plan the limits leave a part, and the rest is mended last.
+    # Of what budgets leave of a plan the limits leave a part, and the rest is repaired last.
     first = tuple(one for one in packing.ties if one.divisible)
     return replace(packing, ties=(*first, tie, *(one for one in packing.ties if not one.divisible)))

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder
-from stowage_optimizer.assignments.repair import make_whole
+from stowage_optimizer.assignments.repair import repair_with_ties
 from stowage_optimizer.constraints.relations import DomainCounts, relations_of
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.relations import Relations, Rules
@@ -44,7 +44,7 @@ class RelationTie(Tie):
         """Return whether every pod may come to its node, in some order of arrival."""
         return not arrive(AssignmentBuilder(packing), packing, assignment)
 
-    def mended(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
+    def repaired(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Return ``assignment`` with the pods elsewhere, or waiting, that may not come.
 
         The present state if a running pod would have no node for it.
@@ -95,7 +95,7 @@ class RelationTie(Tie):
         """Return ``wanted`` with other nodes for pods with demands.
 
         Those that wait all get one; half of the others do. Running pods that move
-        needlessly return home when the proposal is made whole.
+        needlessly return home when the proposal is repaired.
         """
         changed = list(wanted)
         for index in self._demanding:
@@ -118,8 +118,8 @@ class RelationTie(Tie):
             tuple(max(0, one) + more for one, more in zip(amounts, everything, strict=True)) for amounts in packing.room
         )
         roomy = replace(packing, room=room, ties=(self,))
-        whole = make_whole(roomy, wanted, budget)
-        return settled(roomy, whole, self._demanding) or whole
+        repaired = repair_with_ties(roomy, wanted, budget)
+        return settled(roomy, repaired, self._demanding) or repaired
 
 
 class _Signatures:

@@ -13,11 +13,11 @@ from stowage_optimizer.verify.accounting import (
     check_worth,
 )
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
+from stowage_optimizer.verify.arrival_order import check_order
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.index import Index
 from stowage_optimizer.verify.movability import check_budgets, check_movability, check_unverifiable
-from stowage_optimizer.verify.order import check_order
-from stowage_optimizer.verify.places import check_capacity, check_eligibility, check_ports
+from stowage_optimizer.verify.placements import check_capacity, check_eligibility, check_ports
 from stowage_optimizer.verify.policy import check_policy
 from stowage_optimizer.verify.violation import Violation
 

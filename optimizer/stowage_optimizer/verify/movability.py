@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.anti_affinity import inexpressible_classes
+from stowage_optimizer.verify.arrival_order import demanding
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.order import demanding
 from stowage_optimizer.verify.violation import Violation
 
 

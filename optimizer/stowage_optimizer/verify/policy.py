@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.arrival_order import demanding
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.movability import Disruptable
-from stowage_optimizer.verify.order import demanding
-from stowage_optimizer.verify.places import port_rivals
+from stowage_optimizer.verify.placements import port_rivals
 from stowage_optimizer.verify.violation import Violation
 
 

@@ -20,22 +20,22 @@ from packing_oracle import (
     packings,
 )
 
-from stowage_optimizer.bounds.by_kind import limit_by_kind
+from stowage_optimizer.bounds.aggregate_relaxation import aggregate_bound
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.enumeration import Enumeration
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
+from stowage_optimizer.bounds.phase import Bound, Phase, Question
 from stowage_optimizer.bounds.pricing import best_patterns
 from stowage_optimizer.bounds.proofs import TierBounds, trivial_bounds
-from stowage_optimizer.bounds.question import Bound, Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.objective import Score, score
 from stowage_optimizer.model.options import Policy, SolveOptions
 from stowage_optimizer.model.packing import Packing, as_assignment, as_nodes
 from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.model.time_budget import TimeBudget
-from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.strategies.lexicographic.prover import Prover
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
@@ -100,7 +100,7 @@ def _knapsack(question: Question) -> Bound | None:
 
 
 def _by_kind(question: Question) -> Bound | None:
-    first = limit_by_kind(question, lambda: 0.0, 1.0)
+    first = aggregate_bound(question, lambda: 0.0, 1.0)
     return None if first is None else first.bound
 
 
@@ -316,13 +316,13 @@ def test_no_limit_outlives_the_plan_that_it_was_proved_for(
     plans = sorted(feasible_assignments(packing), key=lambda plan: score(packing, plan, policy))
     drawn = st.lists(st.integers(0, len(plans) - 1), max_size=PLANS, unique=True)
     shared = SharedState(packing.problem, strict, trivial_bounds(packing))
-    mender = Mender(shared.problem, strict=strict)
+    repairer = Repairer(shared.problem, strict=strict)
     options = SolveOptions(policy=policy, deterministic=True, time_limit_s=10.0)
     work_clock = WorkClock(lambda: 0.0, counted=True)
     budget = TimeBudget.begin(options, lambda: 0.0)
     prover = Prover(shared, packing, budget, work_clock)
     for number in sorted(data.draw(drawn)):
-        shared.offer(as_nodes(plans[number]), mender)
+        shared.offer(as_nodes(plans[number]), repairer)
         prover.prove(work_clock.now() + data.draw(st.sampled_from([0.02, 0.2, 1.0])))
 
         _, nodes, bounds, _ = shared.snapshot()

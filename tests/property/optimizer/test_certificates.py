@@ -21,7 +21,7 @@ from stowage_optimizer.verify.certificate import Checked, verify_certificates
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.certificate.knapsack import Choice, most_valuable
 from stowage_optimizer.verify.certificate.pods import claims
-from stowage_optimizer.verify.places import check_ports
+from stowage_optimizer.verify.placements import check_ports
 
 POLICIES = [Policy.STRICT, Policy.PAPER]
 WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}

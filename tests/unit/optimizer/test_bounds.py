@@ -7,13 +7,13 @@ from ortools.sat.python import cp_model
 from packing_oracle import items_of
 
 from stowage_optimizer.bounds import lagrangian
-from stowage_optimizer.bounds.by_kind import limit_by_kind
+from stowage_optimizer.bounds.aggregate_relaxation import aggregate_bound
 from stowage_optimizer.bounds.dual import DualSearch
 from stowage_optimizer.bounds.groups import mixes_of
 from stowage_optimizer.bounds.knapsack import knapsack_bound
 from stowage_optimizer.bounds.neighbourhoods import Neighbourhoods
+from stowage_optimizer.bounds.phase import Phase, Question
 from stowage_optimizer.bounds.pricing import best_patterns
-from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import TierScore, score
@@ -150,7 +150,7 @@ def test_kinds_of_nodes_prove_what_single_nodes_cannot_beat_by_much(packing: Pac
     """Where it is far off, the first limit would be no help."""
     question = _question(packing, Phase.PLACE)
 
-    first = limit_by_kind(question, lambda: 0.0, 60.0)
+    first = aggregate_bound(question, lambda: 0.0, 60.0)
 
     single = DualSearch(question, _home(packing), lambda: 0.0).run(1.0)
     assert first is not None
@@ -170,7 +170,7 @@ def test_nodes_of_one_size_that_are_open_to_others_have_a_mix_of_their_own(monke
     there = [Item(f"there-{size}", 0, (100, size), (0,), None) for size in sizes]
     packing = packing_of(("a", "b"), ((1000, 1000),) * 2, (*there, *here), (0,))
 
-    first = limit_by_kind(_question(packing, Phase.PLACE), lambda: 0.0, 60.0)
+    first = aggregate_bound(_question(packing, Phase.PLACE), lambda: 0.0, 60.0)
 
     assert first is not None
     assert first.bound.value == 4

@@ -140,7 +140,7 @@ def test_a_plan_that_there_is_no_time_to_trim_disrupts_no_pod(policy: Policy) ->
     budget = TimeBudget(SolveOptions(policy=policy), time.monotonic, limit_s=0.0, ends=0.0)
 
     (tie,) = within_limits(packing, limits).ties
-    trimmed = tie.mended(packing, (1, 1, 0, None), budget)
+    trimmed = tie.repaired(packing, (1, 1, 0, None), budget)
 
     homes = [item.home for item in items_of(packing)]
     assert list(trimmed[:3]) == homes[:3]

@@ -38,7 +38,7 @@ class GangTie(Tie):
         placed = sum(assignment[one] is not None for one in members)
         return not 0 < placed < least or all(assignment[one] == packing.current[one] for one in members)
 
-    def mended(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
+    def repaired(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Have gangs wait that have too few nodes; if some of their pods run, change nothing."""
         del budget
         changed = list(assignment)

@@ -16,9 +16,9 @@ from stowage_optimizer.model.problem import NOWHERE, Indices, Problem
 from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
-from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.moves import FOUND, PAUSED, make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
+from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.state import NODE, PLACED, State, make_state
 from stowage_optimizer.strategies.lexicographic.local_search import MANY_ITEMS, LocalSearch
@@ -62,7 +62,7 @@ def searched(problem: Problem, *, strict: bool, seed: int = 1) -> tuple[State, S
     """Return the state after some thousand steps of both phases on the last tier."""
     arrays = make_arrays(problem, strict=strict)
     state = make_state(arrays, problem.tiers, seed)
-    start = Mender(problem, strict=strict).mend(problem.home)
+    start = Repairer(problem, strict=strict).repair(problem.home)
     for phase in (PLACING, STABILISING):
         enter(start, problem.tiers - 1, nothing_frozen(arrays), arrays, state)
         state.goal[PLACED] = len(problem.home) + 1
@@ -99,9 +99,9 @@ def test_a_node_that_lacks_any_amount_of_one_thing_is_open_to_who_asks_for_none(
     items = (Item("above", 1, (4, 0), (0,), None), Item("below", 0, (4, 0), (0, 1), home))
     packing = packed([(4, 9), (4, -(2**60))], items)
 
-    mended = Mender(packing.problem, strict=True).mend(np.array([0, NOWHERE], np.int32))
+    repaired = Repairer(packing.problem, strict=True).repair(np.array([0, NOWHERE], np.int32))
 
-    assert mended.tolist() == [0, 1]
+    assert repaired.tolist() == [0, 1]
 
 
 def test_compiled_code_goes_beside_its_source_where_that_is_writable(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from snapshot_builder import GB, SnapshotBuilder, figure_1
 from solving_in_process import Answer, answer_to, decoded
 
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
-from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.errors import OptimizerError

@@ -18,15 +18,15 @@ from stowage_optimizer.errors import OptimizerError
 from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Solution, TierResult
+from stowage_optimizer.service.call_handler import answer_after_s, checking_s, grace_s, kill_after_s, reading_limit_s
 from stowage_optimizer.service.call_queue import CallQueue
 from stowage_optimizer.service.child import UpdateWriter
+from stowage_optimizer.service.child_run import ChildRun
 from stowage_optimizer.service.errors import CallRefusedError
 from stowage_optimizer.service.outbox import Outbox
 from stowage_optimizer.service.plan_checks import CheckedRun, PlanCheck
-from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.server import LONGEST_PATH_BYTES, claim
 from stowage_optimizer.service.settings import READ
-from stowage_optimizer.service.solving import answer_after_s, checking_s, grace_s, kill_after_s, reading_limit_s
 from stowage_optimizer.service.updates import last_update
 from stowage_optimizer.service.workers import ChildProcess
 from stowage_testbed.base.wait import HANG_S
@@ -224,7 +224,9 @@ def a_plan(name: str) -> pb.Plan:
 
 
 def checked_run(run: FakeRun, check: FakeCheck, answer_in_s: float = LONG_S, checking_s: float = 0.0) -> CheckedRun:
-    return CheckedRun(cast("Run", run), cast("PlanCheck", check), answer_after_s=answer_in_s, checking_s=checking_s)
+    return CheckedRun(
+        cast("ChildRun", run), cast("PlanCheck", check), answer_after_s=answer_in_s, checking_s=checking_s
+    )
 
 
 def test_an_answer_does_not_wait_for_a_check_that_takes_too_long() -> None:
@@ -335,7 +337,7 @@ def test_a_failure_takes_no_plan_along_that_nobody_has_taken_yet() -> None:
     ended = threading.Event()
     limits = {"reading_limit_s": LONG_S, "time_limit_s": LONG_S, "kill_after_s": LONG_S}
     child = cast("ChildProcess", FakeChild(plan, failure))
-    run = Run(child, b"", **limits, on_end=ended.set, prepare=lambda: None)
+    run = ChildRun(child, b"", **limits, on_end=ended.set, prepare=lambda: None)
     assert ended.wait(LONG_S)
 
     *_, last = run.updates()

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stowage_optimizer.bounds.combination import placed
 from stowage_optimizer.bounds.groups import Groups, at_home, groups_without_homes
-from stowage_optimizer.bounds.question import SCALE, Phase
+from stowage_optimizer.bounds.phase import SCALE, Phase
 from stowage_optimizer.bounds.scope import Linear, Scope, arrivals
+from stowage_optimizer.bounds.set_packing import placed
 from stowage_optimizer.model.problem import Flags, Indices, Ints, Problem
 from stowage_optimizer.search.search_arrays import load_of
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.stages.consolidate.nodes import Costs
+from stowage_optimizer.stages.consolidate.node_costs import Costs
 from stowage_optimizer.ties.disruptions import Spent, allowances_of
 
 

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from stowage_optimizer.bounds.question import Phase
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.tie import Terms, Values
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.program import STAY
 from stowage_optimizer.programs.tied import TiedFormulation
-from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
+from stowage_optimizer.stages.consolidate.node_costs import Costs, nodes_in_use
 
 MOVED = 2
 """What the sum of `Phase.DISRUPT` loses by a move."""

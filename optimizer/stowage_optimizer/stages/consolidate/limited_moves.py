@@ -18,7 +18,7 @@ from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.programs.program import LinearProgram
 from stowage_optimizer.search.search_arrays import load_of
 from stowage_optimizer.stages.consolidate.least_cost import EXACT
-from stowage_optimizer.stages.consolidate.nodes import Costs, nodes_in_use
+from stowage_optimizer.stages.consolidate.node_costs import Costs, nodes_in_use
 from stowage_optimizer.ties.disruptions import Disrupted, allowances_of
 
 

@@ -25,12 +25,12 @@ from stowage_optimizer.model.time_budget import SHORTEST_SOLVE_S, TimeBudget
 from stowage_optimizer.programs.tied import TiedFormulation
 from stowage_optimizer.programs.tiers import BUILT_PER_S
 from stowage_optimizer.search.search_arrays import overcommitted
-from stowage_optimizer.stages.consolidate.covering import Covering
+from stowage_optimizer.stages.consolidate.diving import DivingSearch
 from stowage_optimizer.stages.consolidate.fleet import make_fleet
 from stowage_optimizer.stages.consolidate.greedy import emptied
 from stowage_optimizer.stages.consolidate.least_cost import LeastCost
 from stowage_optimizer.stages.consolidate.limited_moves import ChosenNodes, least_cost_within
-from stowage_optimizer.stages.consolidate.nodes import (
+from stowage_optimizer.stages.consolidate.node_costs import (
     Costs,
     costs_of,
     fewest_moves,
@@ -163,25 +163,25 @@ class _Run:
         same = self._counted is self._packing
         problem = self._problem if same else self._counted.problem
         nobody = np.zeros(len(problem.kind), np.bool_)
-        covering = self._covering(problem, nobody, self._immovable, budget, outer=True)
-        if covering is None:
+        diving = self._covering(problem, nobody, self._immovable, budget, outer=True)
+        if diving is None:
             return
-        covering.prove()
-        self._limit = max(self._limit, covering.limit)
+        diving.prove()
+        self._limit = max(self._limit, diving.limit)
         stays = _stays(self._packing, self._problem)
-        proves = same and covering.fleet.exact and not stays.any()
+        proves = same and diving.fleet.exact and not stays.any()
         if not proves:
-            covering = self._covering(self._problem, stays, self._others, budget, outer=False)
-        if covering is None:
+            diving = self._covering(self._problem, stays, self._others, budget, outer=False)
+        if diving is None:
             return
-        covering.limit = self._limit
-        for nodes in covering.assignments(self._cost(self._assignment)):
+        diving.limit = self._limit
+        for nodes in diving.assignments(self._cost(self._assignment)):
             if proves:
-                self._limit = covering.limit
+                self._limit = diving.limit
             if self._take(tuple(nodes.tolist())):
                 yield
         if proves:
-            self._limit = covering.limit
+            self._limit = diving.limit
 
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
@@ -264,12 +264,12 @@ class _Run:
 
     def _covering(
         self, problem: Problem, stays: Flags, in_use: frozenset[int], budget: TimeBudget, *, outer: bool
-    ) -> Covering | None:
+    ) -> DivingSearch | None:
         used = np.zeros(len(problem.room), np.bool_)
         used[list(in_use)] = True
         costs = np.array(self._costs.of, np.int64)
         fleet = make_fleet(problem, stays, used, costs, outer=outer)
-        return None if fleet is None else Covering(fleet, budget)
+        return None if fleet is None else DivingSearch(fleet, budget)
 
     def _may_build(self) -> bool:
         # Looking at each pod takes longer than that.

@@ -40,7 +40,7 @@ LEAST_SHARE = 0.05
 """Part of the time limit that a round is worth starting with."""
 
 KEPT_SHARE = 0.03
-"""Part of the time limit that is kept back for making a plan whole."""
+"""Part of the time limit that is kept back for repairing a plan."""
 
 AT_ONCE_PAIRS = 1_000
 """Pairs of pod and node up to which the exact search is quicker than any round."""
@@ -52,11 +52,11 @@ REPAIRED_IN_A_SECOND = 2_000
 """Pods of a snapshot whose proposals take a second at most to repair; twice as many
 take four: 2,400 took 1.1 s beside other work on 2 cores."""
 
-MADE_WHOLE_PER_S = 20_000
+DIVISIBLE_REPAIRED_PER_S = 20_000
 """The same where parts of plans keep every tie."""
 
 WRITTEN_PER_S = 50_000
-"""Pods for which a mended plan is filled, scored and written in a second, which cannot be interrupted."""
+"""Pods for which a repaired plan is filled, scored and written in a second, which cannot be interrupted."""
 
 REPAIRING_SHARE = 0.3
 """Part of the time limit that one repair may take at the most, for any to be tried."""
@@ -70,7 +70,7 @@ def repairing_s(packing: Packing) -> float:
     """Return the seconds that repairing one proposal takes at the most."""
     pods = len(packing.snapshot.pods)
     if packing.divisible:
-        return pods / MADE_WHOLE_PER_S
+        return pods / DIVISIBLE_REPAIRED_PER_S
     return (pods / REPAIRED_IN_A_SECOND) ** 2
 
 
@@ -106,8 +106,8 @@ class _Moving:
 
     def solve(self) -> Solution:
         pods = len(self.packing.snapshot.pods)
-        mending = self.budget.without(min(pods / WRITTEN_PER_S, self.budget.limit_s / 2))
-        checker = TieChecker(self.packing, mending, self.publish, self._hurry)
+        repairing = self.budget.without(min(pods / WRITTEN_PER_S, self.budget.limit_s / 2))
+        checker = TieChecker(self.packing, repairing, self.publish, self._hurry)
         if not self.packing.divisible or self._soon_filled():
             self._timed(checker.place_as_it_is)
 
@@ -231,7 +231,7 @@ class _Moving:
         share = EASIER_SHARE if self._given.ties else LIMITED_SHARE
         if self.budget.counted or not limit_s:
             return share
-        # Reading the snapshot has taken some of it, and mending the plan takes some.
+        # Reading the snapshot has taken some of it, and repairing the plan takes some.
         share = min(share, max(0.5, 1 - self._preparing_s / limit_s))
         return share * max(0.0, self.budget.left_s()) / limit_s
 

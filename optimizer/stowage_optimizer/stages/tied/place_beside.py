@@ -10,7 +10,7 @@ proved.
 from dataclasses import dataclass, replace
 
 from stowage_optimizer.assignments.first_fit import filled
-from stowage_optimizer.assignments.repair import mended
+from stowage_optimizer.assignments.repair import repair_ties
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.objective import score
@@ -67,7 +67,7 @@ class PlaceBeside(Stage):
 
 def as_it_is(packing: Packing, budget: TimeBudget) -> Solution:
     """Return what finds room without a move: no answer is worse than that."""
-    settled = mended(packing, filled(packing, packing.current), budget)
+    settled = repair_ties(packing, filled(packing, packing.current), budget)
     nothing = Solution(packing, packing.current, refusals=packing.refusals)
     return _written(nothing, packing, settled, budget.policy)
 
@@ -80,7 +80,7 @@ def unproved(solution: Solution, packing: Packing, policy: Policy) -> Solution:
 def placed(solution: Solution, packing: Packing, budget: TimeBudget) -> Solution:
     """Return ``solution`` with more pods placed, if there are any that may be."""
     wanted = solution.on(packing)
-    settled = mended(packing, wanted, budget)
+    settled = repair_ties(packing, wanted, budget)
     if not _only_adds(wanted, settled):
         settled = wanted
     return _written(solution, packing, settled, budget.policy)

@@ -1,6 +1,6 @@
 """The best solution that keeps every tie so far, and what it may claim.
 
-Proposals are made whole and checked. The bounds are those of the same problem without
+Proposals are repaired and checked. The bounds are those of the same problem without
 ties.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.assignments.first_fit import filled
-from stowage_optimizer.assignments.repair import make_whole, mended
+from stowage_optimizer.assignments.repair import repair_ties, repair_with_ties
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.assignments.unjust_displacement import has_unjust_displacement
 from stowage_optimizer.bounds.proofs import trivial_bounds
@@ -21,8 +21,8 @@ from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.model.time_budget import Reserve, TimeBudget
 from stowage_optimizer.stages.finish.gain_curve import gain_by_moves
 
-MENDING = Reserve(pods_per_s=8_000, least_share=0.1, most_share=0.5)
-"""For mending one proposal, where a part of it is as good as a plan."""
+REPAIRING = Reserve(pods_per_s=8_000, least_share=0.1, most_share=0.5)
+"""For repairing one proposal, where a part of it is as good as a plan."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class TieChecker:
         """Take what finds room without a move: no answer is worse than that."""
         self.publish(self.solution())
         packing = self.packing
-        placed = mended(packing, filled(packing, packing.current), self.budget)
+        placed = repair_ties(packing, filled(packing, packing.current), self.budget)
         if self._score(placed) > self.value:
             self.best, self.value = placed, self._score(placed)
             self._placed_as_it_is = sum(
@@ -133,14 +133,14 @@ class TieChecker:
         budget = self.budget
         if self.packing.divisible:
             pods = len(self.packing.snapshot.pods)
-            budget = budget.part(min(MENDING.of(budget.limit_s, pods), budget.left_s()))
-        kept = mended(self.packing, proposal, budget)
+            budget = budget.part(min(REPAIRING.of(budget.limit_s, pods), budget.left_s()))
+        kept = repair_ties(self.packing, proposal, budget)
         yield kept
         if kept == proposal or not repair or self.hurry():
             return
-        whole = make_whole(self.packing, proposal, budget)
-        yield whole
-        yield mended(self.packing, filled(self.packing, whole), budget)
+        repaired = repair_with_ties(self.packing, proposal, budget)
+        yield repaired
+        yield repair_ties(self.packing, filled(self.packing, repaired), budget)
 
     def _allowed(self, candidate: Assignment) -> bool:
         """Return whether ``candidate`` keeps the ties and the policy."""

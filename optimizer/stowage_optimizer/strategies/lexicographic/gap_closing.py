@@ -6,8 +6,8 @@ import numpy as np
 
 from stowage_optimizer.bounds.dual import MOST_ROUNDS, DualSearch, dual_certificate
 from stowage_optimizer.bounds.enumeration import Enumeration, recombine
+from stowage_optimizer.bounds.phase import Bound, Phase, Prices
 from stowage_optimizer.bounds.proofs import Proof
-from stowage_optimizer.bounds.question import Bound, Phase, Prices
 from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext, OpenPhase
 
 ROUNDS = 4

@@ -9,8 +9,8 @@ from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.problem import Indices
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
-from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.placement import enter
+from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
 from stowage_optimizer.search.state import IMPROVED, KEPT, PLACED, STABILITY, STOP, State, make_state
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
@@ -53,7 +53,7 @@ class LocalSearch:
     seed: int
     _arrays: SearchArrays = field(init=False)
     _state: State = field(init=False)
-    _mender: Mender = field(init=False)
+    _repairer: Repairer = field(init=False)
     _seen: int = 0
     _entered: Score = ()
     _next_offer: float = -inf
@@ -62,18 +62,18 @@ class LocalSearch:
         shared, began = self.shared, self.work_clock.now()
         self._arrays = make_arrays(shared.problem, strict=shared.strict)
         self._state = make_state(self._arrays, shared.problem.tiers, self.seed)
-        self._mender = Mender(shared.problem, strict=shared.strict)
+        self._repairer = Repairer(shared.problem, strict=shared.strict)
         shared.on_close(self._stop)
         self._offered(began)
 
     def start(self) -> None:
         """Offer what needs no search: pending pods where there is, or is made, room."""
         shared = self.shared
-        # Mending what is there gives the pods that wait a node, as far as they fit.
-        shared.offer(shared.problem.home, self._mender)
+        # Repairing what is there gives the pods that wait a node, as far as they fit.
+        shared.offer(shared.problem.home, self._repairer)
         if len(shared.problem.kind) >= MANY_ITEMS and not shared.finished:
             cleared = clear_room(shared.assignment, self._arrays, self._state)
-            shared.offer(cleared, self._mender)
+            shared.offer(cleared, self._repairer)
 
     def run(self, until: float) -> None:
         """Search every tier that is not proved yet, from the highest."""
@@ -141,12 +141,12 @@ class LocalSearch:
         if seen == self._seen:
             return
         began, self._seen = self.work_clock.now(), seen
-        self.shared.offer(self._candidate(tier), self._mender)
+        self.shared.offer(self._candidate(tier), self._repairer)
         self._offered(began)
 
     def _offered(self, began: float) -> None:
         """Wait with the next offer in proportion to what this one took."""
-        # Making a large solution whole takes longer than finding a better one.
+        # Repairing a large solution takes longer than finding a better one.
         now = self.work_clock.now()
         self._next_offer = now + (now - began) * (1 / OFFERING_SHARE - 1)
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.bounds.proofs import Proof
-from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
-from stowage_optimizer.search.mending import Mender
 from stowage_optimizer.search.moves import EXHAUSTED, FOUND, PAUSED, SearchStack, make_stack, seek
 from stowage_optimizer.search.placement import enter
+from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays, overcommitted
 from stowage_optimizer.search.state import NODE, State, make_state
 from stowage_optimizer.strategies.lexicographic.shared_state import (
@@ -46,7 +46,7 @@ class MoveSearch:
 
     shared: SharedState
     work_clock: WorkClock
-    mender: Mender
+    repairer: Repairer
     tier: int
     _arrays: SearchArrays = field(init=False)
     _state: State = field(init=False)
@@ -120,7 +120,7 @@ class MoveSearch:
         problem = shared.problem
         below = problem.tier[problem.kind] > self.tier
         nodes = self._state.items[:, NODE]
-        shared.offer(np.where(below, problem.home, nodes), self.mender)
+        shared.offer(np.where(below, problem.home, nodes), self.repairer)
         self._limit()
 
     def _limit(self) -> None:

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stowage_optimizer.bounds.neighbourhoods import Neighbourhoods
+from stowage_optimizer.bounds.phase import Phase, Question
 from stowage_optimizer.bounds.proofs import Proof
-from stowage_optimizer.bounds.question import Phase, Question
 from stowage_optimizer.bounds.tier_program import TierProgram
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import Indices
 from stowage_optimizer.model.time_budget import TimeBudget
-from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState, WorkClock, reaches
 
@@ -116,7 +116,7 @@ class AttemptContext:
     packing: Packing
     budget: TimeBudget
     work_clock: WorkClock
-    mender: Mender
+    repairer: Repairer
     searches: dict[int, MoveSearch] = field(default_factory=dict)
     programs: dict[int, tuple[Score, TierProgram]] = field(default_factory=dict)
     chosen: dict[int, Neighbourhoods] = field(default_factory=dict)
@@ -186,4 +186,4 @@ class AttemptContext:
             return False
         problem, now = self.shared.problem, self.shared.assignment
         below = problem.tier[problem.kind] > phase.tier
-        return self.shared.offer(np.where(below, now, nodes), self.mender)
+        return self.shared.offer(np.where(below, now, nodes), self.repairer)

@@ -9,17 +9,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from stowage_optimizer.bounds.by_kind import limit_by_kind
+from stowage_optimizer.bounds.aggregate_relaxation import aggregate_bound
 from stowage_optimizer.bounds.dual import dual_certificate
 from stowage_optimizer.bounds.exact_fit import exact_fit_bound
 from stowage_optimizer.bounds.knapsack import knapsack_bound
+from stowage_optimizer.bounds.phase import Bound, Phase
 from stowage_optimizer.bounds.proofs import Proof
-from stowage_optimizer.bounds.question import Bound, Phase
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.time_budget import TimeBudget
-from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.strategies.lexicographic.gap_closing import Closing, DualSlices
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext, OpenPhase
@@ -170,7 +170,7 @@ class Attempt:
         end = context.work_clock.now() + self._seconds(BY_KIND_SHARE)
         question = context.question(phase)
         deadline = context.deadline(end)
-        first = limit_by_kind(question, context.clock(phase, deadline), deadline)
+        first = aggregate_bound(question, context.clock(phase, deadline), deadline)
         context.work_clock.spend(CHEAP_S)
         if first is not None:
             context.limited.add(asked)
@@ -188,7 +188,7 @@ class Attempt:
         context, tier = self.context, self.phase.tier
         search = context.searches.get(tier)
         if search is None:
-            search = MoveSearch(context.shared, context.work_clock, context.mender, tier)
+            search = MoveSearch(context.shared, context.work_clock, context.repairer, tier)
             context.searches[tier] = search
         search.run(context.work_clock.now() + self._seconds(share))
         return True
@@ -234,7 +234,7 @@ class Prover:
             packing=self.packing,
             budget=self.budget,
             work_clock=self.work_clock,
-            mender=Mender(shared.problem, strict=shared.strict),
+            repairer=Repairer(shared.problem, strict=shared.strict),
         )
 
     def prove(self, until: float) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.bounds.proofs import TierBounds
-from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import as_assignment, as_nodes
 from stowage_optimizer.model.tie import Values
@@ -46,7 +46,7 @@ def counted(context: AttemptContext, phase: OpenPhase, seconds: float) -> tuple[
 
     def offer(values: Values) -> None:
         found = as_nodes(counts.read(values, assignment))
-        shared.offer(found, context.mender)
+        shared.offer(found, context.repairer)
 
     if not budget.counted:
         seconds -= budget.clock() - started

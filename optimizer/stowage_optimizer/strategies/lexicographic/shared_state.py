@@ -4,12 +4,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.bounds.proofs import Proof, TierBounds
-from stowage_optimizer.bounds.question import Phase
 from stowage_optimizer.model.objective import Score, TierScore, value_of
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Problem
-from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.repair import Repairer
 
 COUNTED_RATE = 100_000.0
 """Steps that count as one second where work is counted; a third of what a busy core
@@ -130,14 +130,14 @@ class SharedState:
         self._trivial = [replace(one) for one in self.bounds]
         self.value = value_of(self.problem, self.assignment, strict=self.strict)
 
-    def offer(self, candidate: Indices, mender: Mender) -> bool:
-        """Take ``candidate``, made whole, if it is better; return whether it was."""
-        whole = mender.mend(candidate)
-        value = value_of(self.problem, whole, strict=self.strict)
+    def offer(self, candidate: Indices, repairer: Repairer) -> bool:
+        """Take ``candidate``, repaired, if it is better; return whether it was."""
+        repaired = repairer.repair(candidate)
+        value = value_of(self.problem, repaired, strict=self.strict)
         with self._changed:
             if self.closed or value <= self.value:
                 return False
-            self.assignment, self.value = whole, value
+            self.assignment, self.value = repaired, value
             self.bounds = self._bounds()
             self.version += 1
             self._changed.notify_all()

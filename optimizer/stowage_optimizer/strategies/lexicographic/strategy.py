@@ -16,7 +16,7 @@ from stowage_optimizer.model.options import Clock, Policy
 from stowage_optimizer.model.packing import Packing, as_assignment
 from stowage_optimizer.model.solution import Publish, Solution, TierResult
 from stowage_optimizer.model.time_budget import TimeBudget
-from stowage_optimizer.search.mending import Mender
+from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.strategies.lexicographic.local_search import LocalSearch
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.strategies.lexicographic.prover import Prover
@@ -207,8 +207,8 @@ class Work:
         shared = self.shared
         if shared.finished or shared.closed:
             return
-        mender = Mender(shared.problem, strict=shared.strict)
-        moves = MoveSearch(shared, work_clock, mender, shared.problem.tiers - 1)
+        repairer = Repairer(shared.problem, strict=shared.strict)
+        moves = MoveSearch(shared, work_clock, repairer, shared.problem.tiers - 1)
         if moves.all_placed:
             moves.run(self._deadline)
 

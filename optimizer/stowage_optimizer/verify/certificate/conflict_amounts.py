@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.index import amounts
-from stowage_optimizer.verify.places import ALL
+from stowage_optimizer.verify.placements import ALL
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Making any assignment whole: feasible, without needless moves or displaced pods.
+"""Repairing any assignment: made feasible, without needless moves or displaced pods.
 
 What `assignments.repair` does, compiled, with pending items placed too. Tier by tier
 from the highest, items get the node they are wanted on; running ones without a node get
@@ -23,8 +23,8 @@ PAPER_PASSES = ((True, False), (False, False), (True, True), (False, True))
 """The same for the paper's policy, where running items have no precedence."""
 
 
-class Mender:
-    """Mends assignments of one problem; not to be shared between threads.
+class Repairer:
+    """Repairs assignments of one problem; not to be shared between threads.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ class Mender:
         self._spare = np.zeros_like(problem.room)
         self._failed = np.zeros(len(problem.demand), np.bool_)
 
-    def mend(self, wanted: Indices) -> Indices:
-        """Return ``wanted`` made whole; both of shape ``(items,)``."""
-        while not np.array_equal(whole := self._one_round(wanted), wanted):
-            wanted = whole
-        return whole
+    def repair(self, wanted: Indices) -> Indices:
+        """Return ``wanted`` repaired; both of shape ``(items,)``."""
+        while not np.array_equal(repaired := self._one_round(wanted), wanted):
+            wanted = repaired
+        return repaired
 
     def _one_round(self, wanted: Indices) -> Indices:
         problem = self._problem

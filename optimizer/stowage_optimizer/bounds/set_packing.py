@@ -8,7 +8,7 @@ from ortools.sat.python import cp_model
 
 from stowage_optimizer.bounds.groups import Groups, at_home
 from stowage_optimizer.bounds.master import Patterns, Rows
-from stowage_optimizer.bounds.question import Phase, Question
+from stowage_optimizer.bounds.phase import Phase, Question
 from stowage_optimizer.bounds.scope import Scope
 from stowage_optimizer.model.problem import NOWHERE, Indices, Ints
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stowage_optimizer.bounds.by_kind import room_shares
+from stowage_optimizer.bounds.aggregate_relaxation import room_shares
 from stowage_optimizer.bounds.groups import Groups
 from stowage_optimizer.bounds.highs import LinearProgram
 from stowage_optimizer.bounds.master import Patterns
-from stowage_optimizer.bounds.question import SCALE, Floats
+from stowage_optimizer.bounds.phase import SCALE, Floats
 from stowage_optimizer.model.problem import Ints
 
 

@@ -15,7 +15,7 @@ from stowage_optimizer.bounds.groups import MOST_CELLS, Groups, groups_without_h
 from stowage_optimizer.bounds.highs import Entries, LinearProgram
 from stowage_optimizer.bounds.lagrangian import Lagrangian
 from stowage_optimizer.bounds.master import Patterns, Rows
-from stowage_optimizer.bounds.question import SCALE, Bound, Duals, Floats, Phase, Question
+from stowage_optimizer.bounds.phase import SCALE, Bound, Duals, Floats, Phase, Question
 from stowage_optimizer.bounds.scope import Scope, arrivals, from_maximum, make_scope, weighted
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
@@ -26,14 +26,14 @@ SLACK = SCALE // 256
 
 
 @dataclass(frozen=True, slots=True)
-class FirstLimit:
+class AggregateBound:
     """What the program proves, and what its prices are of."""
 
     scope: Scope
     bound: Bound
 
 
-def limit_by_kind(question: Question, clock: Clock, deadline: float) -> FirstLimit | None:
+def aggregate_bound(question: Question, clock: Clock, deadline: float) -> AggregateBound | None:
     """Return what the program proves of keeping or placing; None if it was too slow.
 
     Of disruption it knows nothing: that is about single nodes.
@@ -44,7 +44,7 @@ def limit_by_kind(question: Question, clock: Clock, deadline: float) -> FirstLim
     groups = _kinds_of_nodes(scope)
     if groups is None:
         return None
-    optimum = solve_fractions(scope, groups, deadline - clock())
+    optimum = solve_relaxation(scope, groups, deadline - clock())
     if optimum is None:
         return None
     lagrangian = Lagrangian(scope, groups, lambda: clock() > deadline, optimum.mixes)
@@ -52,7 +52,7 @@ def limit_by_kind(question: Question, clock: Clock, deadline: float) -> FirstLim
     if found is None:
         return None
     value = from_maximum(question, scope, found.bound)
-    return FirstLimit(scope, Bound(value, ProofMethod.DUAL_BOUND, found.prices))
+    return AggregateBound(scope, Bound(value, ProofMethod.DUAL_BOUND, found.prices))
 
 
 def starting_duals(question: Question, scope: Scope, limit_s: float) -> Duals | None:
@@ -69,7 +69,7 @@ def starting_duals(question: Question, scope: Scope, limit_s: float) -> Duals | 
     aim = replace(aim, running=aim.running + aim.stays, stays=np.zeros_like(aim.stays))
     loose = replace(loose, objective=aim)
     groups = _kinds_of_nodes(loose)
-    optimum = None if groups is None else solve_fractions(loose, groups, limit_s)
+    optimum = None if groups is None else solve_relaxation(loose, groups, limit_s)
     if optimum is None:
         return None
     found = optimum.duals
@@ -98,7 +98,7 @@ def _kinds_of_nodes(scope: Scope) -> Groups | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Fractions:
+class RelaxedOptimum:
     """The optimum where pods may be cut up.
 
     Parameters
@@ -113,7 +113,7 @@ class Fractions:
     mixes: Floats
 
 
-def solve_fractions(scope: Scope, groups: Groups, limit_s: float) -> Fractions | None:
+def solve_relaxation(scope: Scope, groups: Groups, limit_s: float) -> RelaxedOptimum | None:
     """Return the optimum where pods may be cut up; None if it is not found in time.
 
     Columns: pods of each kind on each kind of node, running ones with a node, and nodes
@@ -150,7 +150,7 @@ def solve_fractions(scope: Scope, groups: Groups, limit_s: float) -> Fractions |
     duals = Duals(dual[: len(run)], run, np.maximum(0, -dual[rows.need : room]))
     price = np.maximum(0, dual[room:]).reshape(groups.room.shape)
     priced = price[price.any(axis=1)]
-    return Fractions(duals, np.unique(priced / priced.sum(axis=1, keepdims=True), axis=0))
+    return RelaxedOptimum(duals, np.unique(priced / priced.sum(axis=1, keepdims=True), axis=0))
 
 
 def room_shares(groups: Groups, pods: Patterns, nodes: Ints, first: int) -> Iterator[Entries]:

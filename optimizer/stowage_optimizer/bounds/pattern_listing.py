@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stowage_optimizer.bounds.choices import (
+from stowage_optimizer.bounds.density_order import (
     GAIN,
     MERGED,
     MOST,

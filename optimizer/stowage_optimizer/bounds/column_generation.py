@@ -12,7 +12,7 @@ import numpy as np
 from stowage_optimizer.bounds.groups import Groups
 from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from stowage_optimizer.bounds.master import Master
-from stowage_optimizer.bounds.question import SCALE, Duals, Floats
+from stowage_optimizer.bounds.phase import SCALE, Duals, Floats
 from stowage_optimizer.bounds.scope import Scope
 from stowage_optimizer.model.problem import Ints
 
@@ -33,7 +33,7 @@ Tight = Callable[[float, int], bool]
 program, which only grows, and the bound."""
 
 
-class Generation:
+class ColumnGeneration:
     """Searches the best prices of one scope.
 
     Parameters

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Duals:
-    """Prices before they are made whole; see `Prices`."""
+    """Prices before they are rounded; see `Prices`."""
 
     pod: Floats
     run: Floats

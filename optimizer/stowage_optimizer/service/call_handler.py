@@ -17,11 +17,11 @@ from google.protobuf.message import DecodeError
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import LARGEST_TIME_LIMIT_S
 from stowage_optimizer.service.call_queue import CallQueue
+from stowage_optimizer.service.child_run import ChildRun
 from stowage_optimizer.service.errors import CallRefusedError, WorkerStartError
 from stowage_optimizer.service.logs import logger_of
 from stowage_optimizer.service.metrics import Metrics
 from stowage_optimizer.service.plan_checks import CheckedRun, PlanCheck, changes_something
-from stowage_optimizer.service.run import Run
 from stowage_optimizer.service.settings import MIB, WorkerSettings
 from stowage_optimizer.service.updates import last_update, progress_of
 from stowage_optimizer.service.workers import Workers
@@ -65,7 +65,7 @@ class Call:
 
     on_progress: Listen
     left: threading.Event = field(default_factory=threading.Event)
-    run: Run | None = None
+    run: ChildRun | None = None
 
     def leave(self, queue: CallQueue) -> None:
         """End the call: its caller has gone away, or the service stops."""
@@ -76,7 +76,7 @@ class Call:
 
 
 @dataclass(slots=True)
-class Solving:
+class CallHandler:
     """Answers calls, one solve at a time.
 
     Parameters
@@ -175,7 +175,7 @@ class Solving:
         yield self._account(request, last, arrived)
 
     def _checked_updates(
-        self, call: Call, request: pb.SolveRequest, run: Run, request_bytes: int
+        self, call: Call, request: pb.SolveRequest, run: ChildRun, request_bytes: int
     ) -> Generator[pb.SolveUpdate, None, pb.SolveUpdate]:
         """Yield the updates that pass the checker; return the last one."""
         checked_run = CheckedRun(
@@ -198,7 +198,7 @@ class Solving:
             checked_run.close()
         raise AssertionError("a checked run ended without a last update")
 
-    def _start(self, call: Call, body: bytes, deadline: float) -> Run:
+    def _start(self, call: Call, body: bytes, deadline: float) -> ChildRun:
         try:
             child = self.workers.take(max(0.0, deadline - time.monotonic()))
         except BaseException:
@@ -208,7 +208,7 @@ class Solving:
         # the solver's, from when it has read, and its last plan is checked within it.
         left_s = max(0.0, deadline - time.monotonic())
         kept_s = min(checking_s(len(body)), CHECKING_SHARE * left_s)
-        run = Run(
+        run = ChildRun(
             child,
             body,
             reading_limit_s=reading_limit_s(len(body)),

@@ -21,7 +21,7 @@ UNREAD = (
 )
 
 
-class Run:
+class ChildRun:
     """Reads a child's messages, keeps the newest, and kills the child at its limits.
 
     There are two: one for reading the request, and from then on that of the solve.

@@ -1,7 +1,7 @@
-"""Fewer or cheaper nodes by contents: which, and how often, such that all pods fit.
+"""Column generation with dives: which node contents, and how often, such that all pods fit on few or cheap nodes.
 
-Rounds of column generation find contents and prove limits. Now and then the linear
-program is made whole by a dive: the contents that it uses most are taken, and it is
+Rounds of column generation find contents and prove bounds. Now and then a dive makes
+the linear program's solution integral: the contents that it uses most are taken, and it is
 solved anew for the pods that are left, with contents that suit these.
 """
 
@@ -11,15 +11,15 @@ from math import ceil
 
 import numpy as np
 
-from stowage_optimizer.bounds.by_kind import solve_fractions
-from stowage_optimizer.bounds.generation import Generation
+from stowage_optimizer.bounds.aggregate_relaxation import solve_relaxation
+from stowage_optimizer.bounds.column_generation import ColumnGeneration
 from stowage_optimizer.bounds.highs import LONGEST_S
 from stowage_optimizer.bounds.master import NEGLIGIBLE, Master, Solved
-from stowage_optimizer.bounds.question import SCALE
+from stowage_optimizer.bounds.phase import SCALE
 from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.model.time_budget import TimeBudget
+from stowage_optimizer.stages.consolidate.dimension_shares import Mixes
 from stowage_optimizer.stages.consolidate.fleet import Contents, Fleet, shared_out
-from stowage_optimizer.stages.consolidate.pricing import Mixes
 
 MOST_ROUNDS = 400
 """Rounds after which nothing more is expected."""
@@ -45,7 +45,7 @@ NEAR = 0.98
 
 
 @dataclass(slots=True)
-class Covering:
+class DivingSearch:
     """Searches contents for a fleet.
 
     Attributes
@@ -57,17 +57,17 @@ class Covering:
     fleet: Fleet
     budget: TimeBudget
     limit: int = 0
-    _search: Generation = field(init=False)
+    _search: ColumnGeneration = field(init=False)
 
     def __post_init__(self) -> None:
         scope, groups = self.fleet.scope, self.fleet.groups
-        self._search = Generation(scope, groups, Master(scope, groups), self._left_s, Mixes(groups, self._left_s))
+        self._search = ColumnGeneration(scope, groups, Master(scope, groups), self._left_s, Mixes(groups, self._left_s))
         self._search.lagrangian.patience = min(MOST_STEPS, ALL_STEPS // len(groups.size))
         self._search.least_slack = LEAST_SLACK
 
     def prove(self) -> None:
         """Prove what the prices of pods that may be cut up are good for."""
-        found = solve_fractions(self.fleet.scope, self.fleet.groups, self._left_s())
+        found = solve_relaxation(self.fleet.scope, self.fleet.groups, self._left_s())
         if found is not None:
             self._search.evaluate(found.duals, SLACK)
             self._note()
