@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stowage_optimizer.model.packing import NO_SNAPSHOT, Kind, Packing, as_nodes
+from stowage_optimizer.model.packing import NO_SNAPSHOT, ItemKind, Packing, as_nodes
 from stowage_optimizer.model.snapshot import Snapshot
 
 
@@ -35,8 +35,8 @@ def packing_of(
 ) -> Packing:
     """Return the packing of ``items``, which are described one by one."""
     items = tuple(items)
-    kinds: dict[Kind, int] = {}
-    kind = [kinds.setdefault(Kind(one.priority, one.demand, one.eligible), len(kinds)) for one in items]
+    kinds: dict[ItemKind, int] = {}
+    kind = [kinds.setdefault(ItemKind(one.priority, one.demand, one.eligible), len(kinds)) for one in items]
     return Packing(
         node_names,
         room,

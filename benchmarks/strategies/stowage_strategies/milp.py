@@ -36,7 +36,7 @@ def maximise(program: LinearProgram, metric: Terms, start: Values, budget: TimeB
     if result.has_primal_feasible_solution():
         offer([round(value) for value in result.variable_values(variables)])
     bound = result.termination.objective_bounds.dual_bound
-    spent = budget.limit_s if budget.counted else budget.clock() - began
+    spent = budget.limit_s if budget.deterministic else budget.clock() - began
     # A claim of infeasibility has no bound; the incumbent refutes it.
     believed = math.isfinite(bound) and result.has_primal_feasible_solution()
     return Outcome(math.floor(bound + 0.5) if believed else None, spent)
@@ -58,7 +58,7 @@ def _model(program: LinearProgram, metric: Terms) -> tuple[mathopt.Model, list[m
 def _parameters(budget: TimeBudget, gone_s: float) -> mathopt.SolveParameters:
     options = highs_pb2.HighsOptionsProto(string_options={"parallel": "off"})
     limit = None
-    if budget.counted:
+    if budget.deterministic:
         nodes = max(1, round(budget.limit_s * NODES_PER_STEP))
         options.int_options["mip_max_nodes"] = nodes
     else:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from stowage_optimizer.bounds.phase import Phase
-from stowage_optimizer.model.packing import Assignment, Kind, Packing
+from stowage_optimizer.model.packing import Assignment, ItemKind, Packing
 from stowage_optimizer.model.tie import Terms, Values
 from stowage_optimizer.programs.program import ARRIVAL, STAY, Formulation, Presence
 from stowage_strategies.linear import LinearStrategy
@@ -82,7 +82,7 @@ class ItemFormulation(Formulation):
         return tuple(assignment)
 
 
-def _members(packing: Packing, tiers: int) -> list[tuple[int, Kind]]:
+def _members(packing: Packing, tiers: int) -> list[tuple[int, ItemKind]]:
     lowest = packing.tiers[tiers - 1]
     return [(index, kind) for index, kind in enumerate(packing.kind_of) if kind.priority >= lowest]
 

@@ -36,7 +36,7 @@ def maximise(program: LinearProgram, metric: Terms, start: Values, budget: TimeB
         _limit(solver, budget, used)
         verdict = solver.check()
         used = budget.clock() - began
-        if budget.counted:
+        if budget.deterministic:
             used = _work(solver) / WORK_PER_STEP
         if verdict == z3.unsat:
             bound = best
@@ -75,7 +75,7 @@ def _total(terms: Terms, values: Values) -> int:
 
 def _limit(solver: z3.Solver, budget: TimeBudget, used: float) -> None:
     left = budget.limit_s - used
-    if budget.counted:
+    if budget.deterministic:
         solver.set("rlimit", max(1, int(left * WORK_PER_STEP)))
     else:
         solver.set("timeout", max(1, int(left * 1000)))

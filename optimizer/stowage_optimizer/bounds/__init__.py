@@ -1,11 +1,11 @@
-"""Proved limits on what any plan can reach, phase by phase and tier by tier.
+"""Proved bounds on what any plan can reach, phase by phase and tier by tier.
 
 How to use it::
 
     question = Question(problem, tier, Phase.PLACE, reached)
     bound = knapsack_bound(question, clock=clock, deadline=deadline)
-    if bound is not None and bound.value < limit:
-        limit = bound.value             # and bound.method says why
+    if bound is not None and bound.value < proved:
+        proved = bound.value            # and bound.method says why
 
     first = aggregate_bound(question, clock, deadline)
                                         # the same, of any size, and its prices
@@ -31,7 +31,7 @@ node of each item, negative for none, of the best assignment known.
     bounds[tier].place = Proof(bound.method, dual_certificate(question, packing, bound))
 
 ``dual_certificate`` turns the prices of a dual bound into a certificate that can be checked with
-``stowage-optimizer verify --certificate``. Call it once, for the limit that is
+``stowage-optimizer verify --certificate``. Call it once, for the bound that is
 reported.
 
 ``reached`` holds a `TierScore` for each tier down to ``tier``: of the tiers above the

@@ -1,4 +1,4 @@
-"""The linear program over kinds of nodes: a first limit, at any size of cluster.
+"""The linear program over kinds of nodes: a first bound, at any size of cluster.
 
 Nodes of a kind share their room, pods may be cut up, and nobody needs to stay at home:
 its size depends on the kinds of pods and nodes only. Its duals are prices, and what
@@ -22,7 +22,7 @@ from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Ints
 
 SLACK = SCALE // 256
-"""By how much the limit may miss what its prices could prove."""
+"""By how much the bound may miss what its prices could prove."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class RelaxedOptimum:
     ----------
     mixes
         What each dimension's share is of a node's price. With these shares no node can
-        hold anything that is worth more than its price: the limit is as good as that
+        hold anything that is worth more than its price: the bound is as good as that
         of the program.
     """
 

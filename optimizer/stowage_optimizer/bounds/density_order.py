@@ -162,7 +162,7 @@ def _sort(n: int, key: Floats, order: Ints, lows: Ints, highs: Ints) -> None:
 @inlined
 def _settle(n: int, width: int, needs: Ints, table: Ints, scratch: Floats) -> None:
     """Copy the choices by value per weight, exactly; that is nearly their order."""
-    # The limits in the searches are true only in the order of the rounded weights.
+    # The bounds in the searches are true only in the order of the rounded weights.
     most, gain, name, weight = table[MOST], table[GAIN], table[NAME], table[WEIGHT]
     for place in range(n):
         e = table[BEST_ORDER, place]

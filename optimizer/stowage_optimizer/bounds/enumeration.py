@@ -86,7 +86,7 @@ class Enumeration:
         Parameters
         ----------
         deterministic_s
-            CP-SAT's own limit in its steps, where work is counted.
+            CP-SAT's own limit in its steps, for a deterministic solve.
         """
         question, scope, groups = self._question, self._scope, self._groups
         if groups is None:
@@ -105,13 +105,13 @@ class Enumeration:
         every = Patterns.of(np.repeat(np.arange(len(patterns)), [*map(len, patterns)]), np.concatenate(patterns))
         best = combine(scope, groups, every, target, limit_s=RESERVE * (deadline - clock()), steps=deterministic_s)
         nodes = None if best.content is None else assignment_of(question, scope, best.content)
-        if best.limit is None:
+        if best.bound is None:
             return None if nodes is None else Enumerated(None, nodes)
         if best.value is None:
             return nothing
         value = best.value + scope.objective.constant
-        limit = -value if question.phase is Phase.DISRUPT else value
-        return Enumerated(Bound(limit, ProofMethod.ENUMERATION), nodes)
+        bound = -value if question.phase is Phase.DISRUPT else value
+        return Enumerated(Bound(bound, ProofMethod.ENUMERATION), nodes)
 
 
 def _listed(exact: Lagrangian, found: Evaluation | None, target: int, most: int) -> list[Indices] | None:
@@ -154,7 +154,7 @@ def recombine(
     aim
         What is wanted at least, in the phase's numbers.
     deterministic_s
-        CP-SAT's own limit in its steps, where work is counted.
+        CP-SAT's own limit in its steps, for a deterministic solve.
 
     Returns
     -------

@@ -160,7 +160,7 @@ def at_home(scope: Scope) -> Indices:
 def binding(demand: Ints, room: Ints) -> list[int]:
     """Return the dimensions that another one does not already imply.
 
-    Leaving one out only widens what fits, so that limits stay true whatever is here.
+    Leaving one out only widens what fits, so that bounds stay true whatever is here.
     """
     used = [d for d in range(demand.shape[1]) if demand[:, d].any()]
     kept = list(used)

@@ -1,8 +1,8 @@
 """The surrogate knapsack: all nodes as one, all resources as one weighted sum.
 
 Whatever fits the nodes fits the total room in every weighted sum of the resources.
-With one resource the most pods that fit are the smallest ones, so that the limit is
-found by sorting. All weights are integers that err on the small side: the limit is
+With one resource the most pods that fit are the smallest ones, so that the bound is
+found by sorting. All weights are integers that err on the small side: the bound is
 exact for them, and true whatever they are.
 """
 
@@ -31,7 +31,7 @@ FIRST_STEP = 16
 
 
 def knapsack_bound(question: Question, *, clock: Clock, deadline: float, good_enough: int = 0) -> Bound | None:
-    """Return the limit on what is kept or placed; None where it says nothing.
+    """Return the bound on what is kept or placed; None where it says nothing.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def knapsack_bound(question: Question, *, clock: Clock, deadline: float, good_en
     clock, deadline
         When to stop trying other weights; one is always tried.
     good_enough
-        A limit that need not be beaten, such as what is reached.
+        A bound that need not be beaten, such as what is reached.
     """
     scope = make_scope(question)
     if question.phase is Phase.DISRUPT or len(scope.items) > MOST_ITEMS:
@@ -52,14 +52,14 @@ def knapsack_bound(question: Question, *, clock: Clock, deadline: float, good_en
     constant = scope.objective.constant
     best = None
     for shares in _shares(demand.shape[1]):
-        limit = _descend(lambda at: fill(demand @ at), shares, clock, deadline)
-        best = limit if best is None else min(best, limit)
+        bound = _descend(lambda at: fill(demand @ at), shares, clock, deadline)
+        best = bound if best is None else min(best, bound)
         if constant + best[0] <= good_enough or clock() > deadline:
             break
     return None if best is None else Bound(constant + best[0], ProofMethod.KNAPSACK)
 
 
-Limit = tuple[int, float]
+Filling = tuple[int, float]
 """How many fit, and which part of the next one."""
 
 
@@ -97,7 +97,7 @@ class _Fill:
             known = settled + int(self._stays[upper].sum())
             self._forced = question.reached[question.tier - 1].placed - known
 
-    def __call__(self, weight: Ints) -> Limit:
+    def __call__(self, weight: Ints) -> Filling:
         order = np.argsort(weight, kind="stable")
         left = WHOLE * PARTS - int((self._stays * weight).sum())
         weight, upper = weight[order], self._upper[order]
@@ -126,7 +126,7 @@ def _above(question: Question) -> int:
     return int((problem.tier[problem.kind] < question.tier).sum())
 
 
-def _how_many(weight: Ints, count: Ints, room: int) -> Limit:
+def _how_many(weight: Ints, count: Ints, room: int) -> Filling:
     """Return how many fit, taking them in the order given."""
     heavy = np.cumsum(weight * count)
     full = int(np.searchsorted(heavy, room, side="right"))
@@ -147,9 +147,9 @@ def _shares(dimensions: int) -> Iterator[list[int]]:
         yield [PARTS * (one == other) for other in range(dimensions)]
 
 
-def _descend(limit: Callable[[Ints], Limit], shares: list[int], clock: Clock, deadline: float) -> Limit:
-    """Shift parts between dimensions, ever fewer at a time, while the limit falls."""
-    best = limit(np.array(shares, np.int64))
+def _descend(fill: Callable[[Ints], Filling], shares: list[int], clock: Clock, deadline: float) -> Filling:
+    """Shift parts between dimensions, ever fewer at a time, while the bound falls."""
+    best = fill(np.array(shares, np.int64))
     step = FIRST_STEP
     while step:
         improved = False
@@ -159,7 +159,7 @@ def _descend(limit: Callable[[Ints], Limit], shares: list[int], clock: Clock, de
             tried = list(shares)
             tried[source] -= step
             tried[target] += step
-            found = limit(np.array(tried, np.int64))
+            found = fill(np.array(tried, np.int64))
             if found < best:
                 best, shares, improved = found, tried, True
         if not improved:

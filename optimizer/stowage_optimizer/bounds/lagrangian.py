@@ -1,6 +1,6 @@
 """The exact bound that prices prove.
 
-Every assignment in question obeys the limits that the prices are of, so that adding
+Every assignment in question satisfies the constraints that the prices are of, so that adding
 price times slack to its value only makes it larger. What is then left to maximise
 falls apart into single nodes (`best_patterns`), and the sum is a bound: for any
 prices, in integers throughout.
@@ -24,7 +24,7 @@ CELLS_AT_ONCE = 20_000
 """Cells of groups times kinds between two looks at the clock."""
 
 BUDGET = 4_000_000
-"""Steps on all groups, shared evenly, before their limits are taken as their worth."""
+"""Steps on all groups, shared evenly, before their bounds are taken as their worth."""
 
 PATIENT_BUDGET = 400_000
 """Steps on one group, some milliseconds, where shares of the above bring no more."""
@@ -92,7 +92,7 @@ class Lagrangian:
         Returns the one mix to try of each group, shape ``(groups, dimensions in use)``,
         given what a pod is worth by kind.
     budget, patience
-        Steps on a group before its limit is taken as its worth: at first, and at most.
+        Steps on a group before its bound is taken as its worth: at first, and at most.
     """
 
     scope: Scope

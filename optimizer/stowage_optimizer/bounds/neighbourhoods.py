@@ -65,7 +65,7 @@ class Neighbourhoods:
         """Whether all nodes were tried at once, and no pattern was found since."""
         return len(self.program.master.patterns) <= self._exhausted
 
-    def improve(self, placed: Ints, limit_s: float, *, counted: bool = False) -> Indices | None:
+    def improve(self, placed: Ints, limit_s: float, *, deterministic: bool = False) -> Indices | None:
         """Return a better assignment, node by item; None if none was found.
 
         It is worth more by the weighted sum, and no less in any requirement. On
@@ -75,7 +75,7 @@ class Neighbourhoods:
         ----------
         placed
             Node by item, negative for none, shape ``(items,)``.
-        counted
+        deterministic
             Whether time must not matter.
         """
         choice = _Choice(self.program, self.program.know(placed))
@@ -83,12 +83,12 @@ class Neighbourhoods:
         if bound is not None and bound <= (choice.value + NEAR) * SCALE:
             self._finish()
             return None
-        limit_s = limit_s if counted else min(limit_s, LONGEST_S)
+        limit_s = limit_s if deterministic else min(limit_s, LONGEST_S)
         if self._first:
-            self.program.look_again(limit_s if counted else LOOKING_SHARE * limit_s)
+            self.program.look_again(limit_s if deterministic else LOOKING_SHARE * limit_s)
         nodes = self._picked(choice)
         self._first = False
-        held = choice.improved(nodes, self.program.used, limit_s, counted=counted)
+        held = choice.improved(nodes, self.program.used, limit_s, deterministic=deterministic)
         if held is None:
             self._fail(len(nodes))
             return None
@@ -145,14 +145,14 @@ class _Choice:
         self.value = float(self._now[0])
         self.worth = program.worth()
 
-    def improved(self, nodes: Ints, used: Floats, limit_s: float, *, counted: bool) -> Ints | None:
+    def improved(self, nodes: Ints, used: Floats, limit_s: float, *, deterministic: bool) -> Ints | None:
         """Return patterns by node that are better; other ones for ``nodes`` only."""
         columns = self._columns(nodes, used)
         fixed = self.uses - np.bincount(self.held[nodes], minlength=len(self.uses))
         start = np.concatenate([self._running(self.uses), (self.uses - fixed)[columns]]).astype(float)
         mixed = len(self._rows.mixed)
         found = self._written(columns, nodes, fixed).better_whole(
-            start, mixed + np.arange(len(columns)), limit_s, SEARCH_NODES if counted else None
+            start, mixed + np.arange(len(columns)), limit_s, SEARCH_NODES if deterministic else None
         )
         if found is None:
             return None

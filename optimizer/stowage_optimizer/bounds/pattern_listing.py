@@ -65,23 +65,23 @@ def _list_patterns(
     merged, now = MERGED + 2, 0
     number, steps, k = 0, 0, 0
     while True:
-        limit, rest, e = now, merged, k
+        bound, rest, e = now, merged, k
         while e < n and gain[e] > 0:
             fits = True
             for d in range(width):
                 if need[e, d] > left[d]:
                     fits = False
             if fits and weight[e] * most[e] > rest:
-                limit += gain[e] * rest // weight[e]
+                bound += gain[e] * rest // weight[e]
                 break
             if fits:
                 rest -= weight[e] * most[e]
-                limit += gain[e] * most[e]
+                bound += gain[e] * most[e]
             e += 1
         steps += e - k + 4
         if steps > budget:
             return -1
-        if limit >= least and k == n:
+        if bound >= least and k == n:
             if number == len(found):
                 return -1
             for kind in range(demand.shape[0]):
@@ -89,7 +89,7 @@ def _list_patterns(
             for i in range(n):
                 found[number, which[i] >> 1, which[i] & 1] = taken[i]
             number += 1
-        elif limit >= least:
+        elif bound >= least:
             amount = most[k]
             for d in range(width):
                 if need[k, d] > 0 and left[d] // need[k, d] < amount:

@@ -1,4 +1,4 @@
-"""What a limit is asked for, and the answer: one phase of one tier."""
+"""The phases of a tier: what a bound of one is asked for, and the answer."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class Duals:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Multipliers of the limits that tie the nodes together; none is negative.
+    """Multipliers of the constraints that tie the nodes together; none is negative.
 
     Parameters
     ----------
     pod
-        Price of a pod by kind in scope, of the limit "no more pods than there are",
+        Price of a pod by kind in scope, of the constraint "no more pods than there are",
         shape ``(kinds,)``.
     run
-        Price by kind of the limit "no more running pods than pods have a node",
+        Price by kind of the constraint "no more running pods than pods have a node",
         shape ``(kinds,)``.
     requirement
         Price of each requirement of the scope, shape ``(requirements,)``.
@@ -61,7 +61,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A proved limit on one phase of one tier.
+    """A proved bound on one phase of one tier.
 
     Parameters
     ----------

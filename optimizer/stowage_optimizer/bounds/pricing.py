@@ -29,7 +29,7 @@ def best_patterns(
     demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints, mixes: Floats,
     alike: Indices, mix_of: Ints, slack: int, budget: int, worth: Ints, best: Indices,
 ) -> None:  # fmt: skip
-    """Find the most valuable pattern of each group, or at least a limit on it.
+    """Find the most valuable pattern of each group, or at least a bound on it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def best_patterns(
     budget
         Steps that a group may take before it is cut off.
     worth
-        Out: the limit on each group's value, shape ``(groups,)``. What ``best`` is
+        Out: the bound on each group's value, shape ``(groups,)``. What ``best`` is
         worth lies at most ``slack`` below it, unless the group was cut off.
     best
         Out: the pattern, how many stay and come, shape ``(groups, kinds, 2)``.
@@ -66,10 +66,10 @@ def best_patterns(
 
 
 MOST_HEAVY = 12
-"""Choices that are set aside at most; they are tried in pairs."""
+"""Heavy choices at most; they are tried in pairs."""
 
 AMOUNT, WORTH, WHICH, USED, NEED = range(5)
-"""Columns of what is set aside: number, value, name, how many are taken, demand."""
+"""Columns of the heavy choices: number, value, name, how many are taken, demand."""
 
 NO_LIMIT = 2**62
 """Above any value: what is returned where the steps ran out before all was tried."""
@@ -82,7 +82,7 @@ LISTING = 4
 def _best_patterns(
     demand: Ints, room: Ints, stay: Indices, come: Indices, value: Ints, bonus: Ints,
     mixes: Floats, alike: Indices, mix_of: Ints, slack: int, budget: int, worth: Ints,
-    best: Indices, chosen: Ints, left: Ints, aside: Ints, light: Indices, needs: Ints,
+    best: Indices, chosen: Ints, left: Ints, heavy: Ints, light: Indices, needs: Ints,
     table: Ints, scratch: Floats,
 ) -> None:  # fmt: skip
     for group in range(room.shape[0]):
@@ -98,61 +98,61 @@ def _best_patterns(
             left[d] = room[group, d]
         worth[group], record, steps = _search(n, needs[SORTED], table, left, 0, 0, slack, 0, budget, chosen)
         _write(n, table, chosen, best[group])
-        heavy = 0
+        n_heavy = 0
         if steps > budget:
             for kind in range(demand.shape[0]):
                 light[0, kind], light[1, kind] = stay[group, kind], come[group, kind]
-            heavy = _set_aside(n, needs[SORTED], table, aside, light)
-        if heavy > 0:
-            limit = _search_beside(
-                heavy, aside, demand, room[group], light, value, bonus, own, left,
+            n_heavy = _list_heavy(n, needs[SORTED], table, heavy, light)
+        if n_heavy > 0:
+            bound = _search_beside(
+                n_heavy, heavy, demand, room[group], light, value, bonus, own, left,
                 record, slack, budget, best[group], chosen, needs, table, scratch,
             )  # fmt: skip
-            worth[group] = min(worth[group], limit)
+            worth[group] = min(worth[group], bound)
 
 
 @inlined
-def _set_aside(n: int, need: Ints, table: Ints, aside: Ints, light: Indices) -> int:
-    """Set aside the choices of which three are too heavy for a node; return how many there are."""
-    heavy = 0
+def _list_heavy(n: int, need: Ints, table: Ints, heavy: Ints, light: Indices) -> int:
+    """List the choices of which three are too heavy for a node; return how many there are."""
+    n_heavy = 0
     for e in range(n):
         if 3 * table[WEIGHT, e] > MERGED + 2:
-            if heavy == aside.shape[0]:
+            if n_heavy == heavy.shape[0]:
                 # Of so many, few go together, and the search gets through.
                 return 0
             name = table[NAME, e]
-            aside[heavy, AMOUNT], aside[heavy, WORTH] = table[MOST, e], table[GAIN, e]
-            aside[heavy, WHICH] = name
+            heavy[n_heavy, AMOUNT], heavy[n_heavy, WORTH] = table[MOST, e], table[GAIN, e]
+            heavy[n_heavy, WHICH] = name
             for d in range(need.shape[1]):
-                aside[heavy, NEED + d] = need[e, d]
+                heavy[n_heavy, NEED + d] = need[e, d]
             light[name & 1, name >> 1] = 0
-            heavy += 1
-    return heavy
+            n_heavy += 1
+    return n_heavy
 
 
 @inlined
 def _search_beside(
-    heavy: int, aside: Ints, demand: Ints, room: Ints, light: Indices, value: Ints,
+    n_heavy: int, heavy: Ints, demand: Ints, room: Ints, light: Indices, value: Ints,
     bonus: Ints, mixes: Floats, left: Ints, record: int, slack: int, budget: int,
     best: Indices, chosen: Ints, needs: Ints, table: Ints, scratch: Floats,
 ) -> int:  # fmt: skip
-    """Return a limit on the value of any choice, and improve ``best``."""
+    """Return a bound on the value of any choice, and improve ``best``."""
     # A fraction of a pod that fills half of a node is worth much, and none can be had: so
-    # two, one or none of those set aside are taken, and what else fits is searched in the
+    # two, one or none of the heavy choices are taken, and what else fits is searched in the
     # room that is left. What is dense there may be something else than in all of it.
     worth, steps = record, 0
-    for one in range(heavy - 1, -2, -1):
+    for one in range(n_heavy - 1, -2, -1):
         for two in range(one if one >= 0 else -1, -2, -1):
             now, fits = 0, True
             for d in range(len(room)):
                 left[d] = room[d]
-            for h in range(heavy):
+            for h in range(n_heavy):
                 used = (one == h) + (two == h)
-                aside[h, USED] = used
-                fits &= used <= aside[h, AMOUNT]
-                now += used * aside[h, WORTH]
+                heavy[h, USED] = used
+                fits &= used <= heavy[h, AMOUNT]
+                now += used * heavy[h, WORTH]
                 for d in range(len(room)):
-                    left[d] -= used * aside[h, NEED + d]
+                    left[d] -= used * heavy[h, NEED + d]
                     fits &= left[d] >= 0
             if not fits:
                 continue
@@ -163,17 +163,17 @@ def _search_beside(
                 table, scratch,
             )  # fmt: skip
             steps += LISTING * n * mixes.shape[0]
-            limit, found, steps = _search(
+            bound, found, steps = _search(
                 n, needs[SORTED], table, left, now, record, slack, steps, budget,
                 chosen,
             )  # fmt: skip
-            worth = max(worth, limit)
+            worth = max(worth, bound)
             if found > record:
                 record = found
                 _write(n, table, chosen, best)
-                for h in range(heavy):
-                    name = aside[h, WHICH]
-                    best[name >> 1, name & 1] = aside[h, USED]
+                for h in range(n_heavy):
+                    name = heavy[h, WHICH]
+                    best[name >> 1, name & 1] = heavy[h, USED]
     return worth
 
 
@@ -192,9 +192,9 @@ def _search(
     n: int, need: Ints, table: Ints, left: Ints, now: int, record: int, slack: int,
     steps: int, budget: int, chosen: Ints,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Search beside what is worth ``now``; return a limit, the best, ``chosen`` if above ``record``, and the steps."""
+    """Search beside what is worth ``now``; return a bound, the best, ``chosen`` if above ``record``, and the steps."""
     # Depth first: as many as fit of the densest, then one less, and so on. Where the steps
-    # run out, the limit is what fractions are worth.
+    # run out, the bound is what fractions are worth.
     most, gain, weight = table[MOST], table[GAIN], table[WEIGHT]
     taken, path, width = table[TAKEN], table[PATH], len(left)
     for e in range(n):
@@ -202,23 +202,23 @@ def _search(
     merged, top = MERGED + 2, -1
     depth, k = 0, 0
     while True:
-        limit, rest, e = now, merged, k
+        bound, rest, e = now, merged, k
         while e < n:
             fits = True
             for d in range(width):
                 if need[e, d] > left[d]:
                     fits = False
             if fits and weight[e] * most[e] > rest:
-                limit += gain[e] * rest // weight[e]
+                bound += gain[e] * rest // weight[e]
                 break
             if fits:
                 rest -= weight[e] * most[e]
-                limit += gain[e] * most[e]
+                bound += gain[e] * most[e]
             elif e == k:
                 k += 1
             e += 1
         if top < 0:
-            top = limit
+            top = bound
         steps += e - k + 4
         if now > record:
             record = now
@@ -226,7 +226,7 @@ def _search(
                 chosen[e] = taken[e]
         if steps > budget:
             return top, record, steps
-        if limit > record + slack:
+        if bound > record + slack:
             amount = most[k]
             for d in range(width):
                 if need[k, d] > 0 and left[d] // need[k, d] < amount:

@@ -17,7 +17,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """How a limit is proved.
+    """How a bound is proved.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Proof:
     dual: DualBound | None = None
 
     def certify(self, *, reached: bool) -> Certificate:
-        """Return the certificate of the limit, given whether it is reached."""
+        """Return the certificate of the bound, given whether it is reached."""
         status = ProofStatus.PROVED if reached else ProofStatus.BOUND
         if not reached and self.method is ProofMethod.TRIVIAL:
             status = ProofStatus.GAP
@@ -42,16 +42,16 @@ TRIVIAL = Proof(ProofMethod.TRIVIAL)
 
 @dataclass(slots=True)
 class TierBounds:
-    """Proved limits of one tier, given what the tiers above reached.
+    """Proved bounds of one tier, given what the tiers above reached.
 
     Parameters
     ----------
     running
-        Running items of exactly this priority: the limit on those that stay placed.
+        Running items of exactly this priority: the bound on those that stay placed.
     kept
-        Proved limit on the running items of this priority that keep a node.
+        Proved bound on the running items of this priority that keep a node.
     placed
-        Proved limit on the items placed, of this priority and above.
+        Proved bound on the items placed, of this priority and above.
     place, disrupt
         How ``placed`` and ``disruption`` are proved.
     """
@@ -64,7 +64,7 @@ class TierBounds:
     disrupt: Proof = TRIVIAL
 
     def without_prices(self) -> TierBounds:
-        """Return the same limits, with their methods only."""
+        """Return the same bounds, with their methods only."""
         return replace(self, place=Proof(self.place.method), disrupt=Proof(self.disrupt.method))
 
 
@@ -74,7 +74,7 @@ def round_bound(bound: float) -> int:
 
 
 def trivial_bounds(packing: Packing) -> list[TierBounds]:
-    """Return the limits that hold without solving, one entry a tier."""
+    """Return the bounds that hold without solving, one entry a tier."""
     bounds = []
     placeable = 0
     for tier in packing.tiers:

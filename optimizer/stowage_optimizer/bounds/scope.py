@@ -241,7 +241,7 @@ def _undisrupted_tiers(question: Question) -> int:
 
 
 def from_maximum(question: Question, scope: Scope, bound: int) -> int:
-    """Return the limit in the phase's numbers.
+    """Return the bound in the phase's numbers.
 
     Parameters
     ----------

@@ -27,14 +27,14 @@ class Combined:
     ----------
     value
         Of the best combination found; None where none is known.
-    limit
+    bound
         No combination is worth more; None where that is not known.
     content
         How many pods of each kind each node has in the best, shape ``(nodes, kinds)``.
     """
 
     value: int | None
-    limit: int | None
+    bound: int | None
     content: Ints | None = None
 
 
@@ -52,7 +52,7 @@ def combine(
     limit_s
         Seconds to take at most.
     steps
-        CP-SAT's own limit in its steps, where work is counted.
+        CP-SAT's own limit in its steps, for a deterministic solve.
     """
     model, rows = cp_model.CpModel(), Rows(scope, groups)
     most = np.concatenate([scope.running[rows.mixed], groups.size[patterns.group]])

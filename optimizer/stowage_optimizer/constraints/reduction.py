@@ -18,7 +18,7 @@ from stowage_optimizer.constraints.shared_dimensions import (
     port_dimensions,
 )
 from stowage_optimizer.model.node import LARGEST_TOTAL
-from stowage_optimizer.model.packing import Kind, Packing
+from stowage_optimizer.model.packing import ItemKind, Packing
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
 
@@ -96,7 +96,7 @@ class _Reduction:
     def _shared_demand(self, class_id: str) -> Amounts:
         return tuple(one.takes.get(class_id, 0) for one in self.shared)
 
-    def _kinds(self, members: Indices, scaled: Mapping[Amounts, Amounts]) -> tuple[tuple[Kind, ...], Indices]:
+    def _kinds(self, members: Indices, scaled: Mapping[Amounts, Amounts]) -> tuple[tuple[ItemKind, ...], Indices]:
         """Return the kinds of the pods ``members``, and which one each pod is of.
 
         Pods of a class are of one kind, but for those at nodes that no other may come
@@ -123,7 +123,7 @@ class _Reduction:
         unique, first, inverse = np.unique(
             number.astype(np.int64) * width + stays, return_index=True, return_inverse=True
         )
-        kinds: dict[Kind, int] = {}
+        kinds: dict[ItemKind, int] = {}
         kind = np.zeros(len(unique), np.int32)
         for at in np.argsort(first).tolist():
             class_number, host = divmod(int(unique[at]), width)
@@ -132,7 +132,7 @@ class _Reduction:
             if host:
                 eligible = tuple(sorted((*eligible, host - 1)))
             demanded = scaled[self.demands[one.id]]
-            same = Kind(one.priority, demanded, eligible)
+            same = ItemKind(one.priority, demanded, eligible)
             kind[at] = kinds.setdefault(same, len(kinds))
         return tuple(kinds), kind[inverse]
 

@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class ProofMethod(Enum):
-    """Why a limit is proved; the value is the contract's number."""
+    """Why a bound is proved; the value is the contract's number."""
 
     UNSPECIFIED = 0
     TRIVIAL = 1
@@ -17,7 +17,7 @@ class ProofMethod(Enum):
 
 
 class ProofStatus(Enum):
-    """How far a limit goes; the value is the contract's number."""
+    """How far a bound goes; the value is the contract's number."""
 
     GAP = 0
     BOUND = 1
@@ -54,7 +54,7 @@ class RequirementPrice:
 
 @dataclass(frozen=True, slots=True)
 class DualBound:
-    """Prices that prove a limit, in parts of ``scale``; see the contract."""
+    """Prices that prove a bound, in parts of ``scale``; see the contract."""
 
     scale: int
     pods: tuple[PodPrice, ...]
@@ -78,4 +78,4 @@ class Certificate:
 
 
 NOTHING_PROVED = Certificate()
-"""Where nothing is reported about how a limit is proved."""
+"""Where nothing is reported about how a bound is proved."""

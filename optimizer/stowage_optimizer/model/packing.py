@@ -19,7 +19,7 @@ NO_SNAPSHOT = Snapshot("", (), {}, Pods())
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ItemKind:
     """What replicas share that a plan may place, move or evict.
 
     Parameters
@@ -63,7 +63,7 @@ class Packing:
 
     node_names: tuple[str, ...]
     room: tuple[tuple[int, ...], ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ItemKind, ...]
     kind: Indices
     home: Indices
     pod_uids: Sequence[str]
@@ -80,7 +80,7 @@ class Packing:
         return make_problem(kinds, self.kind, self.home, self.room, len(self.tiers))
 
     @cached_property
-    def kind_of(self) -> tuple[Kind, ...]:
+    def kind_of(self) -> tuple[ItemKind, ...]:
         """The kind of each item."""
         return tuple(self.kinds[number] for number in self.kind.tolist())
 

@@ -1,6 +1,6 @@
 """The budget of a stage: how long it may take, and what is kept back for later ones.
 
-Where work is counted, time does not matter: nothing is kept back, nothing is late, and
+In a deterministic solve, time does not matter: nothing is kept back, nothing is late, and
 every stage is bounded by its own counts.
 """
 
@@ -28,9 +28,9 @@ class TimeBudget:
     Parameters
     ----------
     options
-        What was asked for: policy, limits, seed, threads, and whether work is counted.
+        What was asked for: policy, limits, seed, threads, and whether the solve is deterministic.
     limit_s
-        Seconds from the beginning of the stage; where work is counted, steps of about
+        Seconds from the beginning of the stage; in a deterministic solve, steps of about
         a second each.
     """
 
@@ -51,7 +51,7 @@ class TimeBudget:
         return self.options.policy
 
     @property
-    def counted(self) -> bool:
+    def deterministic(self) -> bool:
         """Whether work is counted in steps, so that it does not depend on time."""
         return self.options.deterministic
 
@@ -67,15 +67,15 @@ class TimeBudget:
 
     def left_s(self) -> float:
         """Return what is left, in seconds or in steps."""
-        return self.limit_s if self.counted else self.ends - self.clock()
+        return self.limit_s if self.deterministic else self.ends - self.clock()
 
     def before(self, moment: float) -> bool:
-        """Return whether ``moment`` is still to come; always where work is counted."""
-        return self.counted or self.clock() < moment
+        """Return whether ``moment`` is still to come; always in a deterministic solve."""
+        return self.deterministic or self.clock() < moment
 
     def over(self) -> bool:
         """Return whether time is up."""
-        return not self.counted and self.clock() > self.ends
+        return not self.deterministic and self.clock() > self.ends
 
     def part(self, limit_s: float, *, seed: int | None = None) -> TimeBudget:
         """Return a budget of ``limit_s`` from now on, perhaps with another seed."""
@@ -88,7 +88,7 @@ class TimeBudget:
 
     def without(self, kept_s: float) -> TimeBudget:
         """Return what is left for the stages before one that needs ``kept_s``."""
-        if self.counted:
+        if self.deterministic:
             return self
         return replace(self, limit_s=self.limit_s - kept_s, ends=self.ends - kept_s)
 
@@ -114,7 +114,7 @@ class Reserve:
 
     def suffices(self, budget: TimeBudget, pods: int) -> bool:
         """Return whether the stage can go through all pods in its part of the limit."""
-        return budget.counted or pods / self.pods_per_s <= (self.most_share * budget.limit_s)
+        return budget.deterministic or pods / self.pods_per_s <= (self.most_share * budget.limit_s)
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ def replicas_of(packing: Packing, tiers: int) -> dict[int, Replicas]:
 
 
 @dataclass(slots=True)
-class Kind:
+class CountVariables:
     """The variables of one kind; ``moved`` counts its running pods that move."""
 
     replicas: Replicas
@@ -83,7 +83,7 @@ class CountFormulation(Formulation):
     """
 
     numbers: list[int] = field(init=False)
-    kinds: list[Kind] = field(init=False)
+    kinds: list[CountVariables] = field(init=False)
 
     def __post_init__(self) -> None:
         replicas = replicas_of(self.packing, self.tiers)
@@ -153,7 +153,7 @@ class CountFormulation(Formulation):
                 self.program.at_most([(variable, 1), (used[node], -upper)], 0)
         return used
 
-    def _kind(self, replicas: Replicas) -> Kind:
+    def _kind(self, replicas: Replicas) -> CountVariables:
         program, size = self.program, replicas.size
         stay = {node: program.variable(len(members)) for node, members in replicas.at_home.items()}
         come = {node: program.variable(size - len(replicas.at_home.get(node, ()))) for node in replicas.eligible}
@@ -163,10 +163,10 @@ class CountFormulation(Formulation):
         program.at_most([*stays, (moved, 1)], replicas.running)
         # A pod that comes was pending or moves.
         program.between([*comes, (moved, -1)], 0, len(replicas.pending))
-        return Kind(replicas, stay, come, moved)
+        return CountVariables(replicas, stay, come, moved)
 
 
-def _read(kind: Kind, values: Values, assignment: list[int | None]) -> None:
+def _read(kind: CountVariables, values: Values, assignment: list[int | None]) -> None:
     free = {node: values[come] for node, come in kind.come.items()}
     moved = values[kind.moved]
     leavers: list[int] = []

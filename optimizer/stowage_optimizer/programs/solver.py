@@ -25,7 +25,7 @@ class Outcome:
     Parameters
     ----------
     bound
-        Upper limit on the sum, None if there is none.
+        Upper bound on the sum, None if there is none.
     spent
         Seconds, or steps.
     """
@@ -77,7 +77,7 @@ def run_cp_sat(
     bound = None
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         bound = round_bound(solver.best_objective_bound)
-    if budget.counted:
+    if budget.deterministic:
         return Outcome(bound, solver.deterministic_time / CP_SAT_STEPS)
     return Outcome(bound, budget.clock() - began)
 
@@ -92,7 +92,7 @@ def _configure(solver: cp_model.CpSolver, budget: TimeBudget) -> None:
     # then proves that there are none better (google/or-tools issue 5293).
     parameters.presolve_inclusion_work_limit = 0
     parameters.random_seed = budget.seed
-    if budget.counted:
+    if budget.deterministic:
         # Interleaved workers would be deterministic too, but overrun their steps.
         parameters.num_workers = 1
         parameters.max_deterministic_time = budget.limit_s * CP_SAT_STEPS

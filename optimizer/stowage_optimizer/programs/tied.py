@@ -9,7 +9,7 @@ import numpy as np
 
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.tie import Rows, Values
-from stowage_optimizer.programs.counts import CountFormulation, Kind
+from stowage_optimizer.programs.counts import CountFormulation, CountVariables
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class TiedFormulation(CountFormulation):
 
     Ties may be about the order in which pods come. They restrict the final state less, and
     rows express only that: whatever a plan can reach meets them, but not all that meets
-    them can be reached. So limits that are proved with them hold.
+    them can be reached. So bounds that are proved with them hold.
     """
 
     _rows: Rows = field(init=False)
@@ -28,7 +28,7 @@ class TiedFormulation(CountFormulation):
         self.packing, names = by_class(tied)
         self.tiers = tiers_in_play(tied, self.tiers)
         CountFormulation.__post_init__(self)
-        kinds: defaultdict[str, list[Kind]] = defaultdict(list)
+        kinds: defaultdict[str, list[CountVariables]] = defaultdict(list)
         for number, kind in zip(self.numbers, self.kinds, strict=True):
             kinds[names[number]].append(kind)
         written = set(self.numbers)

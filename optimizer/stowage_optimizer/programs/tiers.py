@@ -1,6 +1,6 @@
 """Algorithm 1's loop over the tiers, for any formulation and any solver.
 
-Under the `STRICT` policy the running pods of a tier are kept first; a phase whose limit
+Under the `STRICT` policy the running pods of a tier are kept first; a phase whose bound
 is reached already is not solved; what a phase reached is held in all that follow.
 """
 
@@ -40,7 +40,7 @@ class TierLoop:
     flaw
         Why the solver's bounds and refusals are no proofs; empty if they are.
     proof
-        How limits are proved that are tightened.
+        How bounds are proved that are tightened.
     formulate, solve
         How the programs are written down and solved; a subclass may do without.
     """
@@ -96,7 +96,7 @@ class TierLoop:
             return None
         began = self.budget.clock()
         formulation = self._built(tier)
-        if not self.budget.counted:
+        if not self.budget.deterministic:
             amount -= self.budget.clock() - began
         metric, start = formulation.metric(phase, tier), formulation.values(self.incumbent.assignment)
         budget, offer = self.budget.for_solver(amount), self._offering(formulation)
@@ -107,36 +107,36 @@ class TierLoop:
                 raise
             return Outcome(None, 0.0)
 
-    def hold(self, phase: Phase, tier: int, reached: int, limit: int) -> None:
+    def hold(self, phase: Phase, tier: int, reached: int, bound: int) -> None:
         """Hold what a phase ``reached`` (Algorithm 1, lines 8, 10, 16 and 18), here and in all programs after."""
-        self._held.append((phase, tier, reached, limit))
+        self._held.append((phase, tier, reached, bound))
         if self._formulation is not None:
             _add(self._formulation, self._held[-1])
 
-    def _phase(self, phase: Phase, tier: int, limit: int, share: float) -> int:
-        """Maximise, hold what is reached, return the proved limit."""
-        believed = limit
-        if self._reached(phase, tier) < limit:
-            believed = self._solve(phase, tier, limit, share)
+    def _phase(self, phase: Phase, tier: int, bound: int, share: float) -> int:
+        """Maximise, hold what is reached, return the proved bound."""
+        believed = bound
+        if self._reached(phase, tier) < bound:
+            believed = self._solve(phase, tier, bound, share)
         else:
             self._split.spent(0, share)
         reached = self._reached(phase, tier)
         self.complete = self.complete and reached >= believed
-        proved = max(reached, limit if self.flaw else believed)
+        proved = max(reached, bound if self.flaw else believed)
         self.hold(phase, tier, reached, proved)
         return proved
 
-    def _solve(self, phase: Phase, tier: int, limit: int, share: float) -> int:
+    def _solve(self, phase: Phase, tier: int, bound: int, share: float) -> int:
         amount = self._split.phase(share)
-        if not self.budget.counted:
+        if not self.budget.deterministic:
             amount = min(amount, self.budget.left_s())
         if amount < SHORTEST_SOLVE_S:
-            return limit
+            return bound
         outcome = self.maximise(phase, tier, amount)
         if outcome is None:
-            return limit
+            return bound
         self._split.spent(outcome.spent, share)
-        return limit if outcome.bound is None else min(limit, outcome.bound)
+        return bound if outcome.bound is None else min(bound, outcome.bound)
 
     def _reached(self, phase: Phase, tier: int) -> int:
         scored = self.incumbent.score[tier]
@@ -153,7 +153,7 @@ class TierLoop:
         if self._formulation is not None:
             return True
         size = self.formulate.variables(self.packing, tier + 1)
-        quick = self.budget.counted or size <= self.budget.left_s() * BUILT_PER_S
+        quick = self.budget.deterministic or size <= self.budget.left_s() * BUILT_PER_S
         return quick and size <= MOST_VARIABLES
 
     def _built(self, tier: int) -> Formulation:
@@ -171,5 +171,5 @@ class TierLoop:
 
 
 def _add(formulation: Formulation, held: tuple[Phase, int, int, int]) -> None:
-    phase, tier, reached, limit = held
-    formulation.program.between(formulation.metric(phase, tier), reached, limit)
+    phase, tier, reached, bound = held
+    formulation.program.between(formulation.metric(phase, tier), reached, bound)

@@ -70,7 +70,7 @@ class Packings:
 
 @dataclass(frozen=True, slots=True)
 class Search(Stage):
-    """The strategy looks for the best plan, and for limits on any plan.
+    """The strategy looks for the best plan, and for bounds on any plan.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _stages(strategy: Strategy, packings: Packings, budget: TimeBudget) -> Itera
     if not packings.waiting:
         yield Search(strategy, packings.plain)
         yield from _finish(packings.plain)
-    elif not budget.counted and packings.hurried(budget):
+    elif not budget.deterministic and packings.hurried(budget):
         found = (_find(strategy, packings.plain, budget), *_finish(packings.plain))
         yield PlaceBeside(found, packings.related)
     else:

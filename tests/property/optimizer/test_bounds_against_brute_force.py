@@ -318,7 +318,7 @@ def test_no_limit_outlives_the_plan_that_it_was_proved_for(
     shared = SharedState(packing.problem, strict, trivial_bounds(packing))
     repairer = Repairer(shared.problem, strict=strict)
     options = SolveOptions(policy=policy, deterministic=True, time_limit_s=10.0)
-    work_clock = WorkClock(lambda: 0.0, counted=True)
+    work_clock = WorkClock(lambda: 0.0, deterministic=True)
     budget = TimeBudget.begin(options, lambda: 0.0)
     prover = Prover(shared, packing, budget, work_clock)
     for number in sorted(data.draw(drawn)):

@@ -162,7 +162,7 @@ def test_whatever_is_altered_no_false_limit_is_confirmed(
     refused = {violation.subject for violation in planned.check().violations}
 
     for one in claims(planned.plan):
-        over = one.limit - planned.best(one.priority, one.phase)
+        over = one.bound - planned.best(one.priority, one.phase)
         holds = over >= 0 if one.phase == pb.PHASE_PLACE else over <= 0
         assert holds or one.name in refused
 

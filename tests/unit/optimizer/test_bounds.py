@@ -198,7 +198,7 @@ def test_patterns_are_chosen_until_the_limit_is_reached_or_all_were_tried(packin
     demand = np.array([one.demand for one in items_of(packing)])
     scores = [_scores(packing, nodes)]
     while not neighbourhoods.finished:
-        found = neighbourhoods.improve(nodes, 60.0, counted=True)
+        found = neighbourhoods.improve(nodes, 60.0, deterministic=True)
         if found is not None:
             nodes = found
             used = np.zeros_like(room)

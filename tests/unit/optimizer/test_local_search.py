@@ -254,6 +254,6 @@ def test_a_large_problem_has_a_plan_before_any_search() -> None:
     whole = packing(nodes, running(nodes, [1] * 10), [(7, 0)] * 50)
     shared = SharedState(whole.problem, strict=True, bounds=trivial_bounds(whole))
 
-    LocalSearch(shared, WorkClock(lambda: 0.0, counted=True), seed=0).start()
+    LocalSearch(shared, WorkClock(lambda: 0.0, deterministic=True), seed=0).start()
 
     assert shared.value == ((10 * nodes, 10 * nodes + 50, -2 * 50),)

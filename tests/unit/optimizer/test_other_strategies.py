@@ -21,7 +21,7 @@ from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.strategies import registry
 from stowage_optimizer.strategies.first_fit_decreasing import FirstFitDecreasing
 from stowage_optimizer.strategies.lexicographic.prover import Prover
-from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState
+from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, ConditionalBound, SharedState
 from stowage_optimizer.strategies.lexicographic.strategy import PROOF_INTERVAL_S, _Publisher
 from stowage_optimizer.verify import verify_plan
 
@@ -246,7 +246,7 @@ def test_bounds_that_move_are_told_while_the_plan_stays() -> None:
 
     anything = (ANYTHING,) * len(bounds)
     proof = Proof(ProofMethod.KNAPSACK)
-    shared.limit(Limit(0, Phase.PLACE, anything, loose - 1, proof))
+    shared.add_bound(ConditionalBound(0, Phase.PLACE, anything, loose - 1, proof))
     publisher.publish_until(deadline=4 * PROOF_INTERVAL_S, latest=0.0)
 
     assert [plan.tiers[-1].upper_bound for plan in published] == [loose, loose - 1]

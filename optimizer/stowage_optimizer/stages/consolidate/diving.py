@@ -28,7 +28,7 @@ FIRST_DIVE = 16
 """Rounds before the first dive. There is another one whenever they have doubled."""
 
 SLACK, LEAST_SLACK = SCALE // 20, SCALE // 512
-"""The limit may be off by this part of a typical node, since near ties are not decided:
+"""The bound may be off by this part of a typical node, since near ties are not decided:
 at first, and in the end."""
 
 MOST_STEPS, ALL_STEPS = 1_280_000, 40_000_000
@@ -50,13 +50,13 @@ class DivingSearch:
 
     Attributes
     ----------
-    limit
+    bound
         No assignment of all pods costs less.
     """
 
     fleet: Fleet
     budget: TimeBudget
-    limit: int = 0
+    bound: int = 0
     _search: ColumnGeneration = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class DivingSearch:
             groups.group[fits].astype(np.int64), np.stack([0 * home[fits], home[fits]], axis=2)
         )
         due, number = FIRST_DIVE, 0
-        while not self._search.finished and most > self.limit and not self.budget.over():
+        while not self._search.finished and most > self.bound and not self.budget.over():
             number += 1
             self._search.round(None, self._tight, whole=False)
             self._note()
@@ -92,7 +92,7 @@ class DivingSearch:
             due *= 2
             # Where no more contents are found, those that there are can be used better.
             for share in SHARES if ended else SHARES[:1]:
-                found = self._dive(share, most) if most > self.limit else None
+                found = self._dive(share, most) if most > self.bound else None
                 better = None if found is None else shared_out(self.fleet, found)
                 if found is not None and better is not None:
                     most = self.fleet.total(found)
@@ -103,15 +103,15 @@ class DivingSearch:
         return self._proved(bound) >= ceil((-value - NEGLIGIBLE) * self.fleet.typical)
 
     def _proved(self, bound: int) -> int:
-        """Return the least cost of nodes beside those always in use, given a limit on its negative in parts."""
+        """Return the least cost of nodes beside those always in use, given a bound on its negative in parts."""
         return -(bound * self.fleet.typical // SCALE)
 
     def _note(self) -> None:
         if self._search.best is not None:
-            self.limit = max(self.limit, self.fleet.always + self._proved(self._search.best.bound))
+            self.bound = max(self.bound, self.fleet.always + self._proved(self._search.best.bound))
 
     def _left_s(self) -> float:
-        return LONGEST_S if self.budget.counted else self.budget.left_s()
+        return LONGEST_S if self.budget.deterministic else self.budget.left_s()
 
     def _dive(self, share: float, most: int) -> Contents | None:
         """Return contents of all pods that cost less than ``most``, if found, taking a ``share`` at once."""

@@ -79,7 +79,7 @@ def make_fleet(problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, ou
         Cost by node, shape ``(nodes,)``. Nodes of a group cost the same.
     outer
         Where nodes of a group are only alike, whether it has the most room of any of
-        them, such that limits are true, or the least, such that contents fit.
+        them, such that bounds are true, or the least, such that contents fit.
     """
     goes = np.flatnonzero(~stays)
     asked = np.column_stack([problem.demand, problem.mask])[problem.kind[goes]]

@@ -46,7 +46,7 @@ class LeastCost:
         }
 
     def least_cost(self, budget: TimeBudget, proved: int) -> int:
-        """Empty the nodes that cost most; return a limit on the cost of those in use.
+        """Empty the nodes that cost most; return a bound on the cost of those in use.
 
         Where these cost no more than ``proved`` there is nothing to look for.
         """
@@ -60,7 +60,7 @@ class LeastCost:
         return always - (bound if bound is not None and exact else 0)
 
     def fewest_moves(self, budget: TimeBudget) -> int:
-        """Move as few as possible for that cost; return a limit on the moves."""
+        """Move as few as possible for that cost; return a bound on the moves."""
         bound = self._maximise(self._stability, budget)
         if bound is None:
             return 0

@@ -103,7 +103,7 @@ def least_cost(packing: Packing, others: frozenset[int], costs: Costs) -> int:
 def _least_cost(missing: int, offers: list[tuple[int, int]]) -> int:
     """Return a cost that no choice of ``offers``, of cost and room, with so much room goes below."""
     # The cheapest by room come first, and of the last one a part is enough. What that one
-    # costs by room is a price of room. Any price proves a limit, in whole numbers: all
+    # costs by room is a price of room. Any price proves a bound, in whole numbers: all
     # that is missing at this price, less what is offered below it.
     cheapest = sorted(offers, key=lambda one: one[0] / one[1])
     bought = list(accumulate(room for _, room in cheapest))

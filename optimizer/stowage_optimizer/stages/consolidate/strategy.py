@@ -74,7 +74,7 @@ class Consolidate:
     def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
         """Return the solution; it reports the nodes in use, and what is proved of them.
 
-        Its tiers claim nothing: their limits are those of another objective. Of the
+        Its tiers claim nothing: their bounds are those of another objective. Of the
         limits, `min_gain_per_move` does not apply, since nothing is placed.
         """
         related = self.related
@@ -105,7 +105,7 @@ class _Run:
     _immovable: frozenset[int] = field(init=False)
     _assignment: Assignment = field(init=False)
     _costs: Costs = field(init=False)
-    _limit: int = field(init=False)
+    _bound: int = field(init=False)
     _fewest: int = field(init=False)
     _fewest_moves: dict[int, int] = field(init=False, default_factory=dict)
 
@@ -120,7 +120,7 @@ class _Run:
         self._immovable = nodes_of_others(self._counted)
         self._assignment = self._packing.current
         self._costs = costs_of(self.whole)
-        self._limit = least_cost(self._counted, self._immovable, self._costs)
+        self._bound = least_cost(self._counted, self._immovable, self._costs)
         each = Costs((1,) * len(self._costs.of))
         self._fewest = least_cost(self._counted, self._immovable, each)
 
@@ -141,8 +141,8 @@ class _Run:
             return
         counted = within_limits(self._counted, self.budget.options.limits)
         share = CHOOSING_SHARE / 3 * self.budget.left_s()
-        limit = least_cost_within(counted, self._immovable, self._costs, self.budget.for_solver(share))
-        self._limit = max(self._limit, limit)
+        bound = least_cost_within(counted, self._immovable, self._costs, self.budget.for_solver(share))
+        self._bound = max(self._bound, bound)
         if self._costs.unit_micros:
             each = Costs((1,) * len(self._costs.of))
             fewest = least_cost_within(counted, self._immovable, each, self.budget.for_solver(share))
@@ -167,35 +167,35 @@ class _Run:
         if diving is None:
             return
         diving.prove()
-        self._limit = max(self._limit, diving.limit)
+        self._bound = max(self._bound, diving.bound)
         stays = _stays(self._packing, self._problem)
         proves = same and diving.fleet.exact and not stays.any()
         if not proves:
             diving = self._covering(self._problem, stays, self._others, budget, outer=False)
         if diving is None:
             return
-        diving.limit = self._limit
+        diving.bound = self._bound
         for nodes in diving.assignments(self._cost(self._assignment)):
             if proves:
-                self._limit = diving.limit
+                self._bound = diving.bound
             if self._take(tuple(nodes.tolist())):
                 yield
         if proves:
-            self._limit = diving.limit
+            self._bound = diving.bound
 
     def solve(self) -> None:
         """Find the best there is in time, unless it is known to be found."""
         if self._proved() or not self._may_build():
             return
         program = LeastCost(self._packing, self._others, self._costs, self._assignment)
-        limit, moves, given = 0, 0, 0
+        bound, moves, given = 0, 0, 0
         if self.budget.left_s() > SHORTEST_SOLVE_S:
-            limit = program.least_cost(self._part(0.5), self._limit)
+            bound = program.least_cost(self._part(0.5), self._bound)
         if self.budget.left_s() > SHORTEST_SOLVE_S:
             given = self._cost(program.assignment)
             moves = program.fewest_moves(self._part(1))
         if self._counted is self._packing:
-            self._limit = max(self._limit, limit)
+            self._bound = max(self._bound, bound)
             self._fewest_moves[given] = moves
         self._take(program.assignment)
 
@@ -225,7 +225,7 @@ class _Run:
         proof = f"not proved {best}, at least {least}"
         if self._proved():
             proof = f"proved {best}, with fewest moves"
-        elif self._limit == self._cost(self._kept()):
+        elif self._bound == self._cost(self._kept()):
             proof = f"proved {best}, not with fewest moves"
         return f"{after}, {before} before: {proof}"
 
@@ -245,11 +245,11 @@ class _Run:
         return NodesInUse(
             before=len(before),
             after=len(after),
-            lower_bound=self._fewest if unit else self._limit,
+            lower_bound=self._fewest if unit else self._bound,
             moves_lower_bound=max([moves, *known]),
             price_before_micros=unit * self._costs.total(before),
             price_after_micros=unit * cost,
-            price_lower_bound_micros=unit * self._limit,
+            price_lower_bound_micros=unit * self._bound,
         )
 
     def _proved(self) -> bool:
@@ -257,7 +257,7 @@ class _Run:
         least, kept = self._in_use().moves_lower_bound, self._kept()
         pairs = zip(self._packing.current, kept, strict=True)
         moves = sum(home != node for home, node in pairs)
-        return (self._limit, least) == (self._cost(kept), moves)
+        return (self._bound, least) == (self._cost(kept), moves)
 
     def _cost(self, assignment: Assignment) -> int:
         return self._costs.total(nodes_in_use(assignment, self._others))

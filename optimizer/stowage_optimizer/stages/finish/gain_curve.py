@@ -51,7 +51,7 @@ def curve_of(whole: Solution, budget: TimeBudget) -> tuple[GainPoint, ...]:
     late = budget.ends + CURVE_S
     left_s = late - budget.clock()
     hurry = len(whole.packing.snapshot.pods) > left_s * STEPS_FOUND_PER_S
-    if not whole.moves or (hurry and not budget.counted):
+    if not whole.moves or (hurry and not budget.deterministic):
         return gain_by_moves(whole, ())
     steps = Steps(whole.packing, whole.assignment, stop=lambda: not budget.before(late))
     return gain_by_moves(whole, steps)

@@ -61,9 +61,9 @@ WRITTEN_PER_S = 50_000
 REPAIRING_SHARE = 0.3
 """Part of the time limit that one repair may take at the most, for any to be tried."""
 
-COUNTED_ROUNDS = 3
-COUNTED_SHARE = 0.1
-"""Rounds where work is counted, and what each is given of the limit."""
+DETERMINISTIC_ROUNDS = 3
+DETERMINISTIC_SHARE = 0.1
+"""Rounds in a deterministic solve, and what each is given of the limit."""
 
 
 def repairing_s(packing: Packing) -> float:
@@ -117,12 +117,12 @@ class _Moving:
             nonlocal looking_s
             began = self.budget.clock()
             # Which solutions are seen on the way depends on the time.
-            if not self.budget.counted and began + looking_s < self.budget.ends:
-                checker.limit(found, repair=False)
+            if not self.budget.deterministic and began + looking_s < self.budget.ends:
+                checker.bound_by(found, repair=False)
                 looking_s = self.budget.clock() - began
 
         easier = self._solve(self._easier, self._first(), look)
-        self._timed(partial(checker.limit, easier, repair=True))
+        self._timed(partial(checker.bound_by, easier, repair=True))
         if checker.best == self.packing.current:
             self._timed(checker.place_as_it_is)
         self._go_on(checker)
@@ -153,7 +153,7 @@ class _Moving:
         if share:
             seed = self.budget.options.seed + 1
             easier = self._solve(self._easier, share, _ignored, seed)
-            self._timed(partial(checker.limit, easier, repair=True))
+            self._timed(partial(checker.bound_by, easier, repair=True))
 
     def _exact(self, checker: TieChecker) -> bool:
         """Let CP-SAT improve and prove bounds; return whether the best is known to be the best."""
@@ -203,8 +203,8 @@ class _Moving:
 
     def _share(self, number: int) -> float:
         """Return the part of the limit for round ``number``, 0 if there is none."""
-        if self.budget.counted:
-            return COUNTED_SHARE if number < COUNTED_ROUNDS else 0.0
+        if self.budget.deterministic:
+            return DETERMINISTIC_SHARE if number < DETERMINISTIC_ROUNDS else 0.0
         limit_s = self.budget.limit_s
         left_s = self._until() - self._preparing_s - self.budget.clock()
         left = left_s / limit_s if limit_s else 0.0
@@ -229,7 +229,7 @@ class _Moving:
         """Return the part of the time limit for the problem without ties."""
         limit_s = self.budget.limit_s
         share = EASIER_SHARE if self._given.ties else LIMITED_SHARE
-        if self.budget.counted or not limit_s:
+        if self.budget.deterministic or not limit_s:
             return share
         # Reading the snapshot has taken some of it, and repairing the plan takes some.
         share = min(share, max(0.5, 1 - self._preparing_s / limit_s))
@@ -241,7 +241,7 @@ class _Moving:
 
     def _hurry(self) -> bool:
         repaired_at = self.budget.clock() + repairing_s(self.packing)
-        return not self.budget.counted and repaired_at > self.budget.ends
+        return not self.budget.deterministic and repaired_at > self.budget.ends
 
 
 def _ignored(_solution: Solution) -> None:

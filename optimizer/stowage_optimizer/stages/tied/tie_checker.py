@@ -73,7 +73,7 @@ class TieChecker:
         """The assignment of the solution without ties."""
         return self.easier.on(self.packing)
 
-    def limit(self, easier: Solution, *, repair: bool) -> None:
+    def bound_by(self, easier: Solution, *, repair: bool) -> None:
         """Take ``easier`` as what is proved of the problem without ties.
 
         Of two solutions the better one counts, and of equal ones the later.
@@ -154,9 +154,9 @@ class TieChecker:
 
 
 def claimed(writer: SolutionWriter, assignment: Assignment, easier: Solution) -> Solution:
-    """Return ``assignment`` with the limits that ``easier`` proves for it.
+    """Return ``assignment`` with the bounds that ``easier`` proves for it.
 
-    A limit is of all plans that are as good in everything before. So it holds down to
+    A bound is of all plans that are as good in everything before. So it holds down to
     the first phase in which the two differ; below, nothing is known.
 
     Parameters
@@ -200,21 +200,21 @@ def _tiers(writer: SolutionWriter, solution: Solution, easier: Solution) -> Iter
 
 
 def _limited(own: TierResult, known: TierResult) -> TierResult:
-    """Return ``own``, the first to differ, with the limits of ``known``.
+    """Return ``own``, the first to differ, with the bounds of ``known``.
 
     With more or fewer pods placed nothing is known of the disruption.
     """
-    limit = max(own.placed, known.upper_bound)
-    place = _open(known.place, reached=own.placed == limit)
+    bound = max(own.placed, known.upper_bound)
+    place = _open(known.place, reached=own.placed == bound)
     if own.placed != known.placed:
-        return replace(own, upper_bound=limit, place=place)
+        return replace(own, upper_bound=bound, place=place)
     least = min(own.disruption, known.disruption_lower_bound)
     disrupt = _open(known.disrupt, reached=own.disruption == least)
-    return replace(own, upper_bound=limit, disruption_lower_bound=least, place=place, disrupt=disrupt)
+    return replace(own, upper_bound=bound, disruption_lower_bound=least, place=place, disrupt=disrupt)
 
 
 def _open(certificate: Certificate, *, reached: bool) -> Certificate:
-    """Return ``certificate`` of a limit that may be reached by one plan only."""
+    """Return ``certificate`` of a bound that may be reached by one plan only."""
     if reached:
         return replace(certificate, status=ProofStatus.PROVED)
     if certificate.status is not ProofStatus.PROVED:

@@ -13,16 +13,16 @@ from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext
 ROUNDS = 4
 """Rounds of the tier's program that a slice has time for."""
 
-COUNTED_ROUNDS = 40
-"""Rounds of a slice where work is counted."""
+DETERMINISTIC_ROUNDS = 40
+"""Rounds of a slice in a deterministic solve."""
 
-COUNTED_ROUNDS_S = 0.05
+DETERMINISTIC_ROUNDS_S = 0.05
 """What they are charged."""
 
 
 @dataclass(slots=True)
 class DualSlices:
-    """Searches prices for one phase, and records the limits that they prove."""
+    """Searches prices for one phase, and records the bounds that they prove."""
 
     context: AttemptContext
     phase: OpenPhase
@@ -45,7 +45,7 @@ class DualSlices:
         return self._bound.prices if self._bound else None
 
     def run(self, seconds: float, *, polish: bool) -> bool:
-        """Go on for ``seconds``; return whether the limit got better, or still may.
+        """Go on for ``seconds``; return whether the bound got better, or still may.
 
         With ``polish`` also where only the prices can get better. Where that is not
         enough for some rounds it takes longer: one that is broken off was for nothing.
@@ -56,27 +56,27 @@ class DualSlices:
         self._bound = self.search.run(
             self._end,
             good_enough=self.phase.reached(context.shared),
-            rounds=COUNTED_ROUNDS if context.work_clock.counted else MOST_ROUNDS,
+            rounds=DETERMINISTIC_ROUNDS if context.work_clock.deterministic else MOST_ROUNDS,
             polish=polish,
             share=True,
         )
-        context.work_clock.spend(COUNTED_ROUNDS_S)
+        context.work_clock.spend(DETERMINISTIC_ROUNDS_S)
         bound = self._bound
         if bound is not None and self._better(bound.value):
             dual = dual_certificate(context.question(self.phase), context.packing, bound)
-            context.limit(self.phase, bound.value, Proof(bound.method, dual))
+            context.add_bound(self.phase, bound.value, Proof(bound.method, dual))
         stuck = bound is not None and bound.value == before
         return not stuck or self.search.preparing
 
     def _now(self) -> float:
         return self.context.clock(self.phase, self._end)()
 
-    def _better(self, limit: int) -> bool:
-        known = self.phase.limit(self.context.shared)
-        return limit > known if self.phase.phase is Phase.DISRUPT else limit < known
+    def _better(self, bound: int) -> bool:
+        known = self.phase.bound(self.context.shared)
+        return bound > known if self.phase.phase is Phase.DISRUPT else bound < known
 
 
-COUNTED_S = 0.2
+DETERMINISTIC_S = 0.2
 """What an enumeration may take and is charged, in CP-SAT's own seconds."""
 
 MORE_TIME = 2
@@ -94,9 +94,9 @@ class Closing:
     _listing: tuple[Prices, Enumeration] | None = None
 
     def list_all(self, prices: Prices | None, seconds: float) -> bool:
-        """Try to reach the limit, or prove the next; return whether either was done."""
+        """Try to reach the bound, or prove the next; return whether either was done."""
         context, phase = self.context, self.phase
-        aim = phase.limit(context.shared)
+        aim = phase.bound(context.shared)
         if prices is None or not phase.gap(context.shared):
             return False
         if self._failed_before(aim, prices) and seconds < MORE_TIME * self._failed_s:
@@ -105,14 +105,14 @@ class Closing:
         closed = self._enumeration(prices).reach(
             aim, clock=context.clock(phase, end), deadline=end, deterministic_s=self._steps()
         )
-        context.work_clock.spend(COUNTED_S)
+        context.work_clock.spend(DETERMINISTIC_S)
         version = context.shared.version
         if closed is not None and closed.bound is not None:
-            context.limit(phase, closed.bound.value, Proof(closed.bound.method))
+            context.add_bound(phase, closed.bound.value, Proof(closed.bound.method))
         if closed is not None:
             context.offer(phase, closed.nodes)
         # On overcommitted nodes what was found may not be feasible.
-        if (phase.limit(context.shared), context.shared.version) != (aim, version):
+        if (phase.bound(context.shared), context.shared.version) != (aim, version):
             return True
         self._failed, self._failed_s = (aim, prices), seconds
         return False
@@ -131,7 +131,7 @@ class Closing:
             deadline=end,
             deterministic_s=self._steps(),
         )
-        context.work_clock.spend(COUNTED_S)
+        context.work_clock.spend(DETERMINISTIC_S)
         context.offer(phase, found)
         return True
 
@@ -147,13 +147,13 @@ class Closing:
         chosen, work_clock = context.neighbourhoods(phase), context.work_clock
         end = work_clock.now() + seconds
         clock = context.clock(phase, end)
-        counted, tried = work_clock.counted, 0
+        tried = 0
         while clock() < end and not chosen.finished:
             placed = context.shared.assignment.astype(np.int64)
             left = context.deadline(end) - clock()
-            found = chosen.improve(placed, left, counted=counted)
+            found = chosen.improve(placed, left, deterministic=work_clock.deterministic)
             context.offer(phase, found)
-            work_clock.spend(COUNTED_S)
+            work_clock.spend(DETERMINISTIC_S)
             tried += 1
         return tried > 0
 
@@ -168,4 +168,4 @@ class Closing:
         return failed is not None and failed[0] == aim and failed[1] is prices
 
     def _steps(self) -> float | None:
-        return COUNTED_S if self.context.work_clock.counted else None
+        return DETERMINISTIC_S if self.context.work_clock.deterministic else None

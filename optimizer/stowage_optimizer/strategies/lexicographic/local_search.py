@@ -25,7 +25,7 @@ UPPER_SHARE = 0.5
 """Part of an equal share of the time left that a tier above the last one gets."""
 
 PLACING_SHARE = 0.5
-"""Part of a tier's time that goes to its first phase, unless its limit is reached."""
+"""Part of a tier's time that goes to its first phase, unless its bound is reached."""
 
 MOST_PLACING_SHARE = 0.9
 """The same while it still places more: that counts for more than less disruption."""

@@ -15,8 +15,8 @@ from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays, ov
 from stowage_optimizer.search.state import NODE, State, make_state
 from stowage_optimizer.strategies.lexicographic.shared_state import (
     ANYTHING,
-    COUNTED_RATE,
-    Limit,
+    DETERMINISTIC_RATE,
+    ConditionalBound,
     SharedState,
     WorkClock,
 )
@@ -90,7 +90,7 @@ class MoveSearch:
             stack = self._stack or self._begin()
             steps = self.work_clock.steps(min(SLICE_S, until - now))
             ended, used = seek(STEPS * steps, stack, self._arrays, self._state)
-            self.work_clock.spend(used // STEPS / COUNTED_RATE)
+            self.work_clock.spend(used // STEPS / DETERMINISTIC_RATE)
             if ended == PAUSED:
                 continue
             self._stack = None
@@ -128,4 +128,4 @@ class MoveSearch:
         above = self.shared.value[: self.tier]
         below = (ANYTHING,) * (self.shared.problem.tiers - self.tier - 1)
         least = (*above, ANYTHING._replace(placed=self._total), *below)
-        self.shared.limit(Limit(self.tier, Phase.DISRUPT, least, 2 * self._moves, EVERY_MOVE_TRIED))
+        self.shared.add_bound(ConditionalBound(self.tier, Phase.DISRUPT, least, 2 * self._moves, EVERY_MOVE_TRIED))

@@ -15,7 +15,13 @@ from stowage_optimizer.model.problem import Indices
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
-from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, Limit, SharedState, WorkClock, reaches
+from stowage_optimizer.strategies.lexicographic.shared_state import (
+    ANYTHING,
+    ConditionalBound,
+    SharedState,
+    WorkClock,
+    reaches,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +79,14 @@ class OpenPhase:
         reached = self.reached(shared)
         return reached - 1 if self.phase is Phase.DISRUPT else reached + 1
 
-    def limit(self, shared: SharedState) -> int:
+    def bound(self, shared: SharedState) -> int:
         """Return what is proved, in the phase's own numbers."""
         bounds = shared.bounds[self.tier]
         return (bounds.kept, bounds.placed, bounds.disruption)[self.phase.value]
 
     def gap(self, shared: SharedState) -> int:
         """Return how far what is reached is from what is proved; 0 if settled."""
-        return abs(self.limit(shared) - self.reached(shared))
+        return abs(self.bound(shared) - self.reached(shared))
 
     def still_open(self, shared: SharedState) -> bool:
         """Return whether an answer would still be useful."""
@@ -160,14 +166,14 @@ class AttemptContext:
         return now
 
     def deadline(self, end: float) -> float:
-        """Return ``end``, or a time that does not come where work is counted.
+        """Return ``end``, or a time that does not come in a deterministic solve.
 
         There time must not matter, not even to solvers that measure it themselves.
         """
-        return self.work_clock.now() + NEVER_S if self.work_clock.counted else end
+        return self.work_clock.now() + NEVER_S if self.work_clock.deterministic else end
 
-    def limit(self, phase: OpenPhase, limit: int, proof: Proof, value: Score | None = None) -> None:
-        """Note that ``phase`` cannot be better than ``limit``.
+    def add_bound(self, phase: OpenPhase, bound: int, proof: Proof, value: Score | None = None) -> None:
+        """Note that ``phase`` cannot be better than ``bound``.
 
         Parameters
         ----------
@@ -175,7 +181,7 @@ class AttemptContext:
             What the proof presumes, where that is not what the phase does.
         """
         least = phase.least(value)
-        self.shared.limit(Limit(phase.tier, phase.phase, least, limit, proof))
+        self.shared.add_bound(ConditionalBound(phase.tier, phase.phase, least, bound, proof))
 
     def offer(self, phase: OpenPhase, nodes: Indices | None) -> bool:
         """Offer what a bound of ``phase`` found; return whether it was better.

@@ -1,7 +1,7 @@
 """Proofs: each open phase has its turn, and tries the cheapest that it has left.
 
 What comes first is asked first. While it is open, phases after it are asked for what
-the best plan so far has reached, a few turns later: such a limit is void once a better
+the best plan so far has reached, a few turns later: such a bound is void once a better
 plan reaches less of something.
 """
 
@@ -23,7 +23,7 @@ from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.strategies.lexicographic.gap_closing import Closing, DualSlices
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext, OpenPhase
-from stowage_optimizer.strategies.lexicographic.replica_counts import can_count, counted
+from stowage_optimizer.strategies.lexicographic.replica_counts import can_count, solve_counts
 from stowage_optimizer.strategies.lexicographic.shared_state import ANYTHING, SharedState, WorkClock, reaches
 
 Name = tuple[int, Phase, bool]
@@ -66,7 +66,7 @@ FEW_COUNTS = 32
 """Counts of replicas, of each kind on each node, which CP-SAT settles sooner than prices do."""
 
 CHEAP_S = 0.01
-"""What a proof that does not count its own work is charged, where work is counted."""
+"""What a proof that does not count its own work is charged, in a deterministic solve."""
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class Attempt:
         """Do one stage after the other; yield whether there was anything to do."""
         self._knapsack()
         if self.phase.phase is Phase.PLACE and not self.phase.presumes_nothing:
-            known = self.phase.limit(self.context.shared)
+            known = self.phase.bound(self.context.shared)
             self._note(exact_fit_bound(self.context.question(self.phase), known))
         yield True
         if self.phase.phase is not Phase.DISRUPT:
@@ -142,7 +142,7 @@ class Attempt:
                 yield from self._close_in(FIRST_LISTING_SHARE)
 
     def _close_in(self, share: float) -> Iterator[bool]:
-        """List what reaches the limit, then what is next to it, while that is quick."""
+        """List what reaches the bound, then what is next to it, while that is quick."""
         while self._dual and self._closing.list_all(self._dual.prices, self._seconds(share)):
             yield True
 
@@ -162,7 +162,7 @@ class Attempt:
         self._note(bound)
 
     def _by_kind(self) -> bool:
-        """Have the program over kinds of nodes prove a limit."""
+        """Have the program over kinds of nodes prove a bound."""
         context, phase = self.context, self.phase
         asked = phase.tier, phase.phase, phase.value[: phase.tier]
         if not phase.gap(context.shared) or asked in context.limited:
@@ -174,15 +174,15 @@ class Attempt:
         context.work_clock.spend(CHEAP_S)
         if first is not None:
             context.limited.add(asked)
-        if first is not None and first.bound.value < phase.limit(context.shared):
+        if first is not None and first.bound.value < phase.bound(context.shared):
             dual = dual_certificate(question, context.packing, first.bound, first.scope)
-            context.limit(phase, first.bound.value, Proof(first.bound.method, dual))
+            context.add_bound(phase, first.bound.value, Proof(first.bound.method, dual))
         return True
 
     def _note(self, bound: Bound | None) -> None:
         self.context.work_clock.spend(CHEAP_S)
         if bound is not None:
-            self.context.limit(self.phase, bound.value, Proof(bound.method))
+            self.context.add_bound(self.phase, bound.value, Proof(bound.method))
 
     def _moves(self, share: float) -> bool:
         context, tier = self.context, self.phase.tier
@@ -197,10 +197,10 @@ class Attempt:
         context, phase, seconds = self.context, self.phase, self._seconds(share)
         if not can_count(context, phase, seconds):
             return False
-        value, limit, spent = counted(context, phase, seconds)
+        value, bound, spent = solve_counts(context, phase, seconds)
         context.work_clock.spend(spent)
-        if limit is not None:
-            context.limit(phase, limit, Proof(ProofMethod.CP_SAT), value)
+        if bound is not None:
+            context.add_bound(phase, bound, Proof(ProofMethod.CP_SAT), value)
         return True
 
     def _seconds(self, share: float) -> float:
@@ -245,7 +245,7 @@ class Prover:
                 return
             if self._step(until):
                 continue
-            if self.work_clock.counted:
+            if self.work_clock.deterministic:
                 return
             self.shared.await_change(version, until - now)
 
@@ -302,7 +302,7 @@ class Prover:
             open_above += not shared.proved(tier)
 
     def _presumed(self, tier: int, value: Score) -> Score:
-        """Return what an early limit of ``tier`` presumes: the same as long as it may, so that its prices hold."""
+        """Return what an early bound of ``tier`` presumes: the same as long as it may, so that its prices hold."""
         above = self._above.get(tier)
         if above is None or not reaches(value[:tier], above):
             self._above[tier] = above = value[:tier]

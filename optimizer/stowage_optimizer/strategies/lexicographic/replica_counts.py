@@ -31,10 +31,10 @@ def can_count(context: AttemptContext, phase: OpenPhase, seconds: float) -> bool
     return size / BUILT_PER_S <= BUILDING_SHARE * seconds
 
 
-def counted(context: AttemptContext, phase: OpenPhase, seconds: float) -> tuple[Score, int | None, float]:
-    """Return what was reached, the limit proved for it, and the seconds it took.
+def solve_counts(context: AttemptContext, phase: OpenPhase, seconds: float) -> tuple[Score, int | None, float]:
+    """Return what was reached, the bound proved for it, and the seconds it took.
 
-    The limit is of all assignments that have as much of each earlier number; None if
+    The bound is of all assignments that have as much of each earlier number; None if
     nothing is proved.
     """
     shared, budget = context.shared, context.budget
@@ -48,25 +48,25 @@ def counted(context: AttemptContext, phase: OpenPhase, seconds: float) -> tuple[
         found = as_nodes(counts.read(values, assignment))
         shared.offer(found, context.repairer)
 
-    if not budget.counted:
+    if not budget.deterministic:
         seconds -= budget.clock() - started
     metric, start = counts.metric(phase.phase, phase.tier), counts.values(assignment)
     outcome = counts.program.maximise(metric, start, budget.for_solver(seconds), offer)
-    limit = outcome.bound
-    if limit is not None and phase.phase is Phase.DISRUPT:
-        limit = STAY * running_items(context.packing, phase.tier) - limit
-    return value, limit, outcome.spent
+    bound = outcome.bound
+    if bound is not None and phase.phase is Phase.DISRUPT:
+        bound = STAY * running_items(context.packing, phase.tier) - bound
+    return value, bound, outcome.spent
 
 
 def _hold(
-    context: AttemptContext, phase: OpenPhase, counts: CountFormulation, value: Score, limits: Sequence[TierBounds]
+    context: AttemptContext, phase: OpenPhase, counts: CountFormulation, value: Score, proved: Sequence[TierBounds]
 ) -> None:
     """Add a row for each phase: from what is reached to what is proved."""
     for tier in range(phase.tier + 1):
         kept, placed, stability = value[tier]
-        bounds = limits[tier]
+        bounds = proved[tier]
         most = STAY * running_items(context.packing, tier)
-        for row, reached, limit in (
+        for row, reached, bound in (
             (Phase.KEEP, kept, bounds.kept),
             (Phase.PLACE, placed, bounds.placed),
             (Phase.DISRUPT, most + stability, most - bounds.disruption),
@@ -76,4 +76,4 @@ def _hold(
             if tier == phase.tier and row.value > phase.phase.value:
                 continue
             metric = counts.metric(row, tier)
-            counts.program.between(metric, reached, max(reached, limit))
+            counts.program.between(metric, reached, max(reached, bound))

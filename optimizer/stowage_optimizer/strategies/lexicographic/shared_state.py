@@ -1,4 +1,4 @@
-"""What search and proof share: the best assignment, limits on any, and time."""
+"""What search and proof share: the best assignment, bounds on any, and time."""
 
 import threading
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Problem
 from stowage_optimizer.search.repair import Repairer
 
-COUNTED_RATE = 100_000.0
-"""Steps that count as one second where work is counted; a third of what a busy core
+DETERMINISTIC_RATE = 100_000.0
+"""Steps that count as one second in a deterministic solve; a third of what a busy core
 does, so that the wall-clock kill stays far off."""
 
 FIRST_RATE = 100_000.0
@@ -28,28 +28,28 @@ class WorkClock:
 
     Parameters
     ----------
-    counted
+    deterministic
         Time passes only by work done: the same work, the same answer.
     """
 
     clock: Clock
-    counted: bool
+    deterministic: bool
     _rate: float = FIRST_RATE
     _worked_s: float = field(default=0.0)
 
     def now(self) -> float:
         """Return seconds since an arbitrary, fixed moment."""
-        return self._worked_s if self.counted else self.clock()
+        return self._worked_s if self.deterministic else self.clock()
 
     def steps(self, seconds: float) -> int:
         """Return how many steps are worth ``seconds``."""
-        rate = COUNTED_RATE if self.counted else self._rate
+        rate = DETERMINISTIC_RATE if self.deterministic else self._rate
         return max(FEWEST, int(seconds * rate))
 
     def done(self, steps: int, began: float) -> None:
         """Note that ``steps`` were made since ``began``."""
-        if self.counted:
-            self._worked_s += steps / COUNTED_RATE
+        if self.deterministic:
+            self._worked_s += steps / DETERMINISTIC_RATE
             return
         seconds = self.clock() - began
         if seconds > 0:
@@ -58,7 +58,7 @@ class WorkClock:
 
     def spend(self, seconds: float) -> None:
         """Note work that counts itself in seconds."""
-        if self.counted:
+        if self.deterministic:
             self._worked_s += seconds
 
 
@@ -67,7 +67,7 @@ ANYTHING = TierScore(0, 0, -(2**40))
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class ConditionalBound:
     """What no assignment in question can beat.
 
     Parameters
@@ -104,7 +104,7 @@ class SharedState:
 
     The bounds of a tier hold for all assignments that are as good as the incumbent in
     each number of the tiers above. A better incumbent may be worse in one of them, as
-    it may move more pods to place one more: limits that need that number are void then.
+    it may move more pods to place one more: bounds that need that number are void then.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class SharedState:
     closed: bool = False
     failure: Exception | None = None
     _trivial: list[TierBounds] = field(init=False)
-    _limits: list[Limit] = field(default_factory=list)
+    _conditional: list[ConditionalBound] = field(default_factory=list)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _on_close: list[Callable[[], None]] = field(default_factory=list)
 
@@ -148,23 +148,23 @@ class SharedState:
         with self._changed:
             return self.value, self.assignment, [replace(one) for one in self.bounds], self.version
 
-    def limit(self, limit: Limit) -> None:
+    def add_bound(self, bound: ConditionalBound) -> None:
         """Note what is proved; it counts while the incumbent is in question."""
         with self._changed:
-            self._limits.append(limit)
+            self._conditional.append(bound)
             self.bounds = self._bounds()
             self._changed.notify_all()
 
     def _bounds(self) -> list[TierBounds]:
-        """Return the best limits whose assignments the incumbent is one of."""
+        """Return the best bounds whose assignments the incumbent is one of."""
         bounds = [replace(one) for one in self._trivial]
-        for limit in self._limits:
-            if limit.holds_for(self.value):
-                _tighten(bounds[limit.tier], limit)
+        for bound in self._conditional:
+            if bound.holds_for(self.value):
+                _tighten(bounds[bound.tier], bound)
         return bounds
 
     def placing_proved(self, tier: int) -> bool:
-        """Return whether the tier's first phase is at its limit."""
+        """Return whether the tier's first phase is at its bound."""
         kept, placed, _ = self.value[tier]
         bounds = self.bounds[tier]
         return (not self.strict or kept >= bounds.kept) and placed >= bounds.placed
@@ -241,10 +241,10 @@ class SharedState:
             self._changed.wait_for(lambda: self.ended, timeout_s)
 
 
-def _tighten(bounds: TierBounds, limit: Limit) -> None:
-    if limit.phase is Phase.KEEP:
-        bounds.kept = min(bounds.kept, limit.value)
-    elif limit.phase is Phase.PLACE and limit.value < bounds.placed:
-        bounds.placed, bounds.place = limit.value, limit.proof
-    elif limit.phase is Phase.DISRUPT and limit.value > bounds.disruption:
-        bounds.disruption, bounds.disrupt = limit.value, limit.proof
+def _tighten(bounds: TierBounds, bound: ConditionalBound) -> None:
+    if bound.phase is Phase.KEEP:
+        bounds.kept = min(bounds.kept, bound.value)
+    elif bound.phase is Phase.PLACE and bound.value < bounds.placed:
+        bounds.placed, bounds.place = bound.value, bound.proof
+    elif bound.phase is Phase.DISRUPT and bound.value > bounds.disruption:
+        bounds.disruption, bounds.disrupt = bound.value, bound.proof

@@ -72,7 +72,7 @@ class LexicographicStrategy:
             publisher = _Publisher(shared, writer, publish, budget.clock)
             publisher.publish()
             deadline = latest = math.inf
-            if not budget.counted:
+            if not budget.deterministic:
                 deadline = budget.ends
                 latest = deadline - LARGEST_MARGIN * budget.limit_s
             publisher.publish_until(deadline, latest)
@@ -165,14 +165,14 @@ class Work:
         self.shared.close()
 
     def _run(self) -> None:
-        counted, options = self.budget.counted, self.budget.options
-        work_clock = WorkClock(self.budget.clock, counted)
+        deterministic, options = self.budget.deterministic, self.budget.options
+        work_clock = WorkClock(self.budget.clock, deterministic)
         local_search = LocalSearch(self.shared, work_clock, options.seed)
         local_search.start()
         if self.shared.finished:
             return
         threads = options.workers or len(os.sched_getaffinity(0))
-        if counted or threads == 1:
+        if deterministic or threads == 1:
             self._take_turns(local_search, work_clock)
             return
         search = threading.Thread(target=self._search, args=(local_search,), name="search")
@@ -215,7 +215,7 @@ class Work:
     def _take_turns(self, local_search: LocalSearch, work_clock: WorkClock) -> None:
         began = work_clock.now()
         total = self._deadline - began
-        if work_clock.counted:
+        if work_clock.deterministic:
             total = self.budget.limit_s
         prover = Prover(self.shared, self.packing, self.budget, work_clock)
         for turn in TURNS:

@@ -1,6 +1,6 @@
 """Checks dual bounds anew, from the contract's messages alone.
 
-Any prices prove some limit: adding what they charge for the limits that tie nodes
+Any prices prove some bound: adding what they charge for the constraints that tie nodes
 together leaves every plan in question at least as valuable, and then the most valuable
 content of each node can be found by itself. Here that is done over again, with code of
 its own, and what comes out is held against what the plan claims.
@@ -13,7 +13,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
 from stowage_optimizer.verify.certificate.pods import Claim, Pods, claims
-from stowage_optimizer.verify.certificate.pricing import Weights, proved_limit
+from stowage_optimizer.verify.certificate.pricing import Weights, proved_bound
 from stowage_optimizer.verify.violation import Violation
 
 
@@ -28,14 +28,14 @@ class Checked:
 def verify_certificates(
     snapshot: pb.Snapshot, plan: pb.Plan, policy: pb.Policy, left_alone: Collection[str] = ()
 ) -> Checked:
-    """Check every limit of ``plan`` that comes with prices.
+    """Check every bound of ``plan`` that comes with prices.
 
     Parameters
     ----------
     snapshot, plan, policy
         A plan that `verify_plan` finds good, and what it answers.
     left_alone
-        Classes that the strategy refused, whose pods the limits do not count.
+        Classes that the strategy refused, whose pods the bounds do not count.
     """
     case = Case(snapshot, plan, policy)
     amounts, made = Amounts(case), list(claims(plan))
@@ -52,14 +52,14 @@ def _check(pods: Pods) -> Iterator[Violation]:
         return
     proved: int | None = None
     for slack in (claim.dual.scale // 4, 0):
-        proved = proved_limit(pods, weights, slack)
+        proved = proved_bound(pods, weights, slack)
         if proved is not None and _enough(claim, proved):
             return
     what = "too hard to check" if proved is None else f"its prices prove {proved}"
-    yield Violation("certificate", claim.name, f"claims {claim.limit}, {what}")
+    yield Violation("certificate", claim.name, f"claims {claim.bound}, {what}")
 
 
 def _enough(claim: Claim, proved: int) -> bool:
     if claim.phase == pb.PHASE_PLACE:
-        return proved <= claim.limit
-    return proved >= claim.limit
+        return proved <= claim.bound
+    return proved >= claim.bound

@@ -1,6 +1,6 @@
 """A claim, the pods that it is about, and those that stay where they are.
 
-A claim is the limit that a plan states for one phase of a tier, with its prices.
+A claim is the bound that a plan states for one phase of a tier, with its prices.
 """
 
 from collections import Counter
@@ -25,13 +25,13 @@ class Claim:
         Of the tier.
     phase
         `PHASE_PLACE` or `PHASE_DISRUPT`.
-    limit
+    bound
         Most pods placed, or least disruption.
     """
 
     priority: int
     phase: pb.Phase
-    limit: int
+    bound: int
     dual: pb.DualBound
 
     @property
@@ -41,7 +41,7 @@ class Claim:
 
 
 def claims(plan: pb.Plan) -> Iterator[Claim]:
-    """Yield each limit of ``plan`` that comes with prices."""
+    """Yield each bound of ``plan`` that comes with prices."""
     for tier in plan.tiers:
         if tier.place.HasField("dual_bound"):
             yield Claim(tier.priority, pb.PHASE_PLACE, tier.upper_bound, tier.place.dual_bound)

@@ -1,4 +1,4 @@
-"""The limit that prices prove, computed anew from the snapshot."""
+"""The bound that prices prove, computed anew from the snapshot."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -111,8 +111,8 @@ Signature = tuple[tuple[int, ...], tuple[Choice, ...]]
 """All that the most valuable content of a node depends on."""
 
 
-def proved_limit(pods: Pods, weights: Weights, slack: int) -> int | None:
-    """Return the limit that the claim's prices prove; None if a node is too hard.
+def proved_bound(pods: Pods, weights: Weights, slack: int) -> int | None:
+    """Return the bound that the claim's prices prove; None if a node is too hard.
 
     Parameters
     ----------
