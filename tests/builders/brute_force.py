@@ -44,7 +44,7 @@ def plan_to(snapshot: pb.Snapshot, where: Mapping[str, str]) -> pb.Plan:
 def feasible(snapshot: pb.Snapshot, where: Where) -> bool:
     """Return whether the checker finds an order in which ``where`` can be reached."""
     found = verify_plan(snapshot, plan_to(snapshot, where), pb.POLICY_PAPER)
-    return not {one.rule for one in found} - {"worth", "tiers", "bounds"}
+    return not {one.rule for one in found} - {"not-better", "tiers", "bounds"}
 
 
 def outcome(snapshot: pb.Snapshot, plan: pb.Plan) -> Where:

@@ -44,7 +44,7 @@ REASONS: Mapping[str, frozenset[str]] = {
     "unsupported-pod": frozenset({"unverifiable"}),
     "over-capacity": frozenset({"capacity"}),
     "over-budget": frozenset({"disruption-budget"}),
-    "not-better": frozenset({"worth"}),
+    "not-better": frozenset({"not-better"}),
     "unjust-eviction": frozenset({"policy"}),
 }
 """Rules by the plan's own typed refusals."""

@@ -60,6 +60,6 @@ def _with_anti_affinity(snapshot: Snapshot, others: Sequence[AntiAffinityRule]) 
             for selected in sorted(rule.selected):
                 yield class_refusal(
                     snapshot.classes[selected],
-                    "kept-away",
+                    "existing-pods-anti-affinity",
                     f"running pods of class {carrier.name} have anti-affinity to it",
                 )

@@ -22,7 +22,7 @@ from stowage_optimizer.stages.stage import Stage, run_stages
 from stowage_optimizer.stages.tied.keep_ties import REPAIRING_SHARE, KeepTies, repairing_s
 from stowage_optimizer.stages.tied.place_beside import PlaceBeside
 from stowage_optimizer.strategies.strategy import Strategy
-from stowage_optimizer.ties.registry import tied, within_limits
+from stowage_optimizer.ties.registry import with_ties, within_limits
 
 MOVED_PER_S = 500
 """Pods of a snapshot in which those with demands are moved, a second of the limit.
@@ -39,14 +39,14 @@ class Packings:
     @cached_property
     def plain(self) -> Packing:
         """The problem without the pods that have demands on other pods."""
-        return tied(reduce_snapshot(self.snapshot))
+        return with_ties(reduce_snapshot(self.snapshot))
 
     @cached_property
     def related(self) -> Packing:
         """The problem with them."""
         if not self.demanding:
             return self.plain
-        return tied(reduce_snapshot(self.snapshot, relations=True))
+        return with_ties(reduce_snapshot(self.snapshot, relations=True))
 
     @property
     def waiting(self) -> bool:

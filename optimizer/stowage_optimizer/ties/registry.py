@@ -13,7 +13,7 @@ TIES: tuple[Callable[[Packing], Tie | None], ...] = (budget_tie, relation_tie)
 """Each returns what ties the pods of a problem, or nothing; a new kind of tie is one more."""
 
 
-def tied(packing: Packing) -> Packing:
+def with_ties(packing: Packing) -> Packing:
     """Return ``packing`` with all that ties its pods."""
     return replace(packing, ties=tuple(tie for make in TIES if (tie := make(packing)) is not None))
 

@@ -74,20 +74,20 @@ def check_emptied(case: Case) -> Iterator[Violation]:
     if case.changes_nothing:
         return
     for eviction in case.evictions:
-        yield Violation("worth", eviction.uid, "loses its node for consolidation")
+        yield Violation("not-better", eviction.uid, "loses its node for consolidation")
     before, after = _in_use(case)
     prices = _prices(case, before, after)
     if prices is None:
         if len(after) >= len(before):
             problem = f"{len(after)} nodes in use, {len(before)} were before"
-            yield Violation("worth", "plan", problem)
+            yield Violation("not-better", "plan", problem)
         return
     for name in sorted(after - before):
         if not case.index.price_micros[name]:
-            yield Violation("worth", name, "taken into use, and its price is not known")
+            yield Violation("not-better", name, "taken into use, and its price is not known")
     if prices[1] >= prices[0]:
         problem = f"nodes in use cost {prices[1]} millionths, {prices[0]} before"
-        yield Violation("worth", "plan", problem)
+        yield Violation("not-better", "plan", problem)
 
 
 def check_nodes_in_use(case: Case) -> Iterator[Violation]:
@@ -136,7 +136,7 @@ def _in_use(case: Case) -> tuple[Set[str], Set[str]]:
     return before.keys() | always, (+after).keys() | always
 
 
-def check_worth(case: Case) -> Iterator[Violation]:
+def check_better(case: Case) -> Iterator[Violation]:
     """Yield a violation if the first tier that changes does not gain pods."""
     if case.consolidates:
         yield from check_emptied(case)
@@ -147,12 +147,12 @@ def check_worth(case: Case) -> Iterator[Violation]:
         if after > before:
             return
         if after < before:
-            yield Violation("worth", str(priority), f"{after} placed, {before} were before")
+            yield Violation("not-better", str(priority), f"{after} placed, {before} were before")
             return
         if disruption:
-            yield Violation("worth", str(priority), "pods are disrupted and none is gained")
+            yield Violation("not-better", str(priority), "pods are disrupted and none is gained")
             return
-    yield Violation("worth", "plan", "changes something and gains nothing")
+    yield Violation("not-better", "plan", "changes something and gains nothing")
 
 
 def check_limits(case: Case) -> Iterator[Violation]:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.accounting import (
+    check_better,
     check_bounds,
     check_gains,
     check_limits,
     check_nodes_in_use,
     check_tiers,
-    check_worth,
 )
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.arrival_order import check_order
@@ -100,7 +100,7 @@ RULES: tuple[Rule, ...] = (
     check_policy,
     check_tiers,
     check_bounds,
-    check_worth,
+    check_better,
     check_nodes_in_use,
     check_limits,
     check_gains,

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.eligibility import Eligibility
-from stowage_optimizer.verify.terms import AntiAffinityRule, covers, pod_labels_match, term_speaks_of
+from stowage_optimizer.verify.terms import AntiAffinityRule, covers, pod_labels_match, term_selects
 
 
 class Index:
@@ -171,7 +171,7 @@ class Index:
     def spoken_of(self, term: pb.PodAffinityTerm, carrier: pb.PodClass) -> frozenset[str]:
         """Return the classes that ``term`` means if ``carrier`` carries it."""
         return frozenset(
-            name for name in self.selected(term.label_selector) if term_speaks_of(term, carrier, self.classes[name])
+            name for name in self.selected(term.label_selector) if term_selects(term, carrier, self.classes[name])
         )
 
     def selected(self, selector: pb.LabelSelector) -> list[str]:

@@ -43,7 +43,7 @@ def covers(budget: pb.DisruptionBudget, wanted: pb.PodClass) -> bool:
     )
 
 
-def term_speaks_of(term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass) -> bool:
+def term_selects(term: pb.PodAffinityTerm, carrier: pb.PodClass, other: pb.PodClass) -> bool:
     """Return whether ``term``, carried by ``carrier``, means pods of ``other``."""
     if not term.HasField("label_selector"):
         return False

@@ -22,7 +22,7 @@ RuleName = Literal[
     "policy",
     "tiers",
     "bounds",
-    "worth",
+    "not-better",
     "nodes-in-use",
     "limits",
     "gains",

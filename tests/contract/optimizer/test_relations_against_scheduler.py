@@ -8,7 +8,7 @@ from solving_in_process import decoded, finished_answer_to
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_optimizer.ties.registry import tied
+from stowage_optimizer.ties.registry import with_ties
 from stowage_optimizer.verify import verify_plan
 from stowage_testbed.simulate.instance import Instance
 from stowage_testbed.simulate.process import Simulator
@@ -44,7 +44,7 @@ def let_in(simulator: Simulator, snapshot: pb.Snapshot, there: list[pb.Pod], com
 
 
 def evaluated(snapshot: pb.Snapshot) -> list[str]:
-    packing = tied(reduce_snapshot(decoded(snapshot), relations=True))
+    packing = with_ties(reduce_snapshot(decoded(snapshot), relations=True))
     assert packing.refusals == ()
     (item,) = items_of(packing)
     builder = AssignmentBuilder(packing)

@@ -13,7 +13,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.programs.counts import CountFormulation
 from stowage_optimizer.programs.tied import TiedFormulation, by_class
-from stowage_optimizer.ties.registry import tied
+from stowage_optimizer.ties.registry import with_ties
 from stowage_strategies.linear import rows_of
 from tests.differential.related_pods import crowded_pods
 
@@ -55,7 +55,7 @@ def test_whatever_can_be_carried_out_meets_the_rows(first: int) -> None:
     """The checker, which shares no code with the rows, says what can be."""
     for seed in range(first, first + 10):
         rng, snapshot = Random(seed), roomy(seed)  # noqa: S311
-        packing = tied(reduce_snapshot(decoded(snapshot), relations=True))
+        packing = with_ties(reduce_snapshot(decoded(snapshot), relations=True))
         for _ in range(TRIES if packing.ties else 0):
             where = anywhere(snapshot, rng)
             if feasible(snapshot, where):
@@ -79,7 +79,7 @@ def test_pods_of_lower_tiers_may_even_out_what_the_rows_know_nothing_of() -> Non
     )
     builder.pod("w0", of="web").pod("w1", of="web").pod("h", of="helper")
     snapshot = builder.message
-    packing = tied(reduce_snapshot(decoded(snapshot), relations=True))
+    packing = with_ties(reduce_snapshot(decoded(snapshot), relations=True))
 
     where = {"w0": "x", "w1": "x", "h": "y"}
 

@@ -185,7 +185,7 @@ def test_who_cannot_be_expressed_is_left_alone_by_name_and_their_room_counts(
         assert answer.solution.empty
         found = {(one.subject, one.reason) for one in answer.refusals}
         told = {(f"class {one.id}", reason) for one in named}
-        assert {one for one in found if one[1] != "kept-away"} == told
+        assert {one for one in found if one[1] != "existing-pods-anti-affinity"} == told
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_who_a_running_pod_keeps_away_is_refused_too(node: str, namespaces: list
     found = {one.pod_uid for one in answer.plan.placements}
     assert found == ({"other"} if refused else {"other", "w"})
     reasons = {(one.subject, one.reason) for one in answer.refusals}
-    assert (("class web", "kept-away") in reasons) is refused
+    assert (("class web", "existing-pods-anti-affinity") in reasons) is refused
 
 
 def test_a_refusal_fits_into_an_answer_whatever_it_names() -> None:

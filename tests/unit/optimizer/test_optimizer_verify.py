@@ -210,9 +210,9 @@ MUTANTS: list[tuple[RuleName, Mutation]] = [
     ("bounds", lambda c: put(c.tier, disruption_lower_bound=1)),
     ("bounds", lambda c: put(c.tier, optimal=False)),
     ("bounds", _optimal_below_an_open_tier),
-    ("worth", _gains_nothing),
-    ("worth", lambda c: put(c.asked, objective=pb.OBJECTIVE_CONSOLIDATE)),
-    ("worth", _consolidates_without_saving),
+    ("not-better", _gains_nothing),
+    ("not-better", lambda c: put(c.asked, objective=pb.OBJECTIVE_CONSOLIDATE)),
+    ("not-better", _consolidates_without_saving),
     ("nodes-in-use", lambda c: c.nodes_in_use(after=1)),
     ("nodes-in-use", lambda c: c.nodes_in_use(lower_bound=3)),
     ("nodes-in-use", lambda c: c.nodes_in_use(moves_lower_bound=2)),
@@ -270,7 +270,7 @@ TOO_FULL = cluster({"full": 1, "free": 4}, a=(2, 0, "full"), b=(1, 0, ""))
         ),
         pytest.param(
             ROOMY, {"wait": "a", "high": "b"}, [tier(1, 1, 1, 2), tier(0, 2, 3, 2)],
-            {"worth"}, {"worth"}, id="moves a higher pod for a lower one",
+            {"not-better"}, {"not-better"}, id="moves a higher pod for a lower one",
         ),
         pytest.param(
             TOO_FULL, {"b": "free"}, [tier(0, 1, 2)],

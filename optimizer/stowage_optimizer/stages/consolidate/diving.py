@@ -19,7 +19,7 @@ from stowage_optimizer.bounds.phase import SCALE
 from stowage_optimizer.model.problem import Indices, Ints
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.consolidate.dimension_shares import Mixes
-from stowage_optimizer.stages.consolidate.fleet import Contents, Fleet, shared_out
+from stowage_optimizer.stages.consolidate.fleet import Contents, Fleet, assign_contents
 
 MOST_ROUNDS = 400
 """Rounds after which nothing more is expected."""
@@ -93,7 +93,7 @@ class DivingSearch:
             # Where no more contents are found, those that there are can be used better.
             for share in SHARES if ended else SHARES[:1]:
                 found = self._dive(share, most) if most > self.bound else None
-                better = None if found is None else shared_out(self.fleet, found)
+                better = None if found is None else assign_contents(self.fleet, found)
                 if found is not None and better is not None:
                     most = self.fleet.total(found)
                     yield better

@@ -135,7 +135,7 @@ def make_fleet(problem: Problem, stays: Flags, in_use: Flags, costs: Ints, *, ou
     )
 
 
-def shared_out(fleet: Fleet, contents: Contents) -> Indices | None:
+def assign_contents(fleet: Fleet, contents: Contents) -> Indices | None:
     """Return node by item: contents go where most of their pods are at home.
 
     None if they do not fit after all: dimensions that seemed to be implied by others

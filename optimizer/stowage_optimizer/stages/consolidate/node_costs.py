@@ -47,7 +47,7 @@ def costs_of(packing: Packing) -> Costs:
     return Costs(tuple(price // unit for price in prices), unit)
 
 
-def spare_kept(packing: Packing) -> Packing:
+def without_unpriced_room(packing: Packing) -> Packing:
     """Return ``packing`` without room on nodes of unknown price that are not in use.
 
     Where others have a price, nothing is known to be saved by going there.

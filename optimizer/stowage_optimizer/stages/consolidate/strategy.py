@@ -37,7 +37,7 @@ from stowage_optimizer.stages.consolidate.node_costs import (
     least_cost,
     nodes_in_use,
     nodes_of_others,
-    spare_kept,
+    without_unpriced_room,
 )
 from stowage_optimizer.ties.disruptions import allowances_of
 from stowage_optimizer.ties.registry import within_limits
@@ -111,10 +111,10 @@ class _Run:
 
     def __post_init__(self) -> None:
         limits = replace(self.budget.options.limits, min_gain_per_move=0.0)
-        running = spare_kept(_running(self.whole))
+        running = without_unpriced_room(_running(self.whole))
         self._packing = self._counted = within_limits(running, limits)
         if self.related is not self.whole:
-            self._counted = spare_kept(_running(self.related))
+            self._counted = without_unpriced_room(_running(self.related))
         self._problem = self._packing.problem
         self._others = nodes_of_others(self._packing)
         self._immovable = nodes_of_others(self._counted)

@@ -84,7 +84,7 @@ MORE_TIME = 2
 
 
 @dataclass(slots=True)
-class Closing:
+class GapClosing:
     """Lists and combines patterns for one phase."""
 
     context: AttemptContext

@@ -20,7 +20,7 @@ from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.repair import Repairer
-from stowage_optimizer.strategies.lexicographic.gap_closing import Closing, DualSlices
+from stowage_optimizer.strategies.lexicographic.gap_closing import DualSlices, GapClosing
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext, OpenPhase
 from stowage_optimizer.strategies.lexicographic.replica_counts import can_count, solve_counts
@@ -77,11 +77,11 @@ class Attempt:
     phase: OpenPhase
     _until: float = 0.0
     _dual: DualSlices | None = None
-    _closing: Closing = field(init=False)
+    _closing: GapClosing = field(init=False)
     _work: Iterator[bool] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._closing = Closing(self.context, self.phase)
+        self._closing = GapClosing(self.context, self.phase)
         self._work = self._all_stages()
 
     def go_on(self, until: float) -> bool:

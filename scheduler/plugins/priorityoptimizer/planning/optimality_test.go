@@ -80,7 +80,7 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 		"a class that only the optimiser finds unsupported": {answer: refusing("unsupported", "class x"),
 			want: "optimal for 1 of 1 waiting pods; left aside: 1 classes, nodes and others", reason: reasonLeftAside, bound: 2},
 		"a known refusal": {answer: refusing("disruption-budget", "budget x"), want: messageProved, reason: reasonProved, bound: 1},
-		"a strategy's refusal": {answer: refusing("kept-away", "pod default/waits"),
+		"a strategy's refusal": {answer: refusing("existing-pods-anti-affinity", "pod default/waits"),
 			want: "optimal for 0 of 1 waiting pods; left aside: 1 classes, nodes and others", reason: reasonLeftAside, bound: 2},
 		"only untried pods": {then: func(s *Session) { s.Snapshot.Drop("waits") }, want: "optimal for 0 of 1", reason: reasonLeftAside},
 	} {
