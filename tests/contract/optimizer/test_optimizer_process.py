@@ -23,7 +23,6 @@ from stowage_optimizer.contract import optimizer_pb2_grpc as pb_grpc
 from stowage_testbed.base.wait import HANG_S, wait_until
 
 Serve = Callable[..., subprocess.Popen[str]]
-ANSWER_S = 10.0
 COMMAND = [sys.executable, "-c", "from stowage_optimizer.cli import main; main()"]
 
 
@@ -54,7 +53,7 @@ def serve(path: Path) -> Iterator[Serve]:
 
 def probe(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, "probe", "--socket", str(path), *(options or ("--timeout-s", "5"))],
+        [*COMMAND, "probe", "--socket", str(path), "--timeout-s", f"{HANG_S:g}", *options],
         capture_output=True,
         text=True,
         check=False,
@@ -62,7 +61,7 @@ def probe(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 def wait_for_serving(path: Path) -> None:
-    answer = probe(path, "--wait", "--timeout-s", f"{HANG_S:g}")
+    answer = probe(path, "--wait")
     assert (answer.returncode, answer.stdout) == (0, "SERVING\n")
 
 
@@ -72,7 +71,7 @@ def request(**options: Any) -> pb.SolveRequest:
 
 def solved(path: Path) -> pb.SolveUpdate:
     with grpc.insecure_channel(f"unix:{path}") as channel:
-        *_, last = pb_grpc.OptimizerStub(channel).Solve(request(), timeout=ANSWER_S)
+        *_, last = pb_grpc.OptimizerStub(channel).Solve(request(), timeout=HANG_S)
     return last
 
 
@@ -180,12 +179,9 @@ def test_it_is_not_ready_before_a_child_can_take_a_call(
             return os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
         return -1
 
-    held = wait_until("the fork server to load its strategies", open_to_write, lambda found: found >= 0, timeout_s=60)
+    held = wait_until("the fork server to load its strategies", open_to_write, lambda found: found >= 0)
     early = wait_until(
-        "an answer by the socket",
-        lambda: probe(path),
-        lambda answer: "SERVING" in answer.stdout + answer.stderr,
-        timeout_s=60,
+        "an answer by the socket", lambda: probe(path), lambda answer: "SERVING" in answer.stdout + answer.stderr
     )
     os.close(held)
     wait_for_serving(path)

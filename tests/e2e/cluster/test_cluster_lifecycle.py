@@ -99,9 +99,7 @@ def test_components_that_gave_up_waiting_are_started_again(cluster_name: str) ->
 
     def give_up() -> None:
         for component in impatient:
-            process = wait_until(
-                f"{component} to be started", partial(component_process, workdir, component), bool, timeout_s=60
-            )
+            process = wait_until(f"{component} to be started", partial(component_process, workdir, component), bool)
             assert process is not None
             process.kill()
 

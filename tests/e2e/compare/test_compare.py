@@ -12,7 +12,7 @@ from kubernetes.client import CustomObjectsApi
 from release_environment import listening
 from stowage_run import MAIN, STOWAGE
 
-from stowage_testbed.base.wait import wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.compare.arms import ARMS, choose_arms
 from stowage_testbed.compare.arms.serving import ArmEndedError, RunningArm
 from stowage_testbed.compare.arms.settings import ClientLimits
@@ -191,7 +191,7 @@ def test_a_comparison_that_is_interrupted_can_be_gone_on_with(environment: ArmEn
                 break
         psutil.Process(running.pid).terminate()
         rest = running.stderr.read()
-        running.wait(timeout=60)
+        running.wait(HANG_S)
 
     assert running.returncode == 128 + 15, rest
     found = read_bundle(folder)

@@ -87,7 +87,6 @@ def test_without_the_right_to_watch_the_release_is_not_ready(release: Release, e
         "the release to recover",
         lambda: [s.ready for s in release.pods()[0].status.container_statuses or ()],
         lambda ready: ready == [True, True],
-        timeout_s=60,
     )
 
 
