@@ -2,10 +2,10 @@ package packingplan
 
 import "slices"
 
-// State is how far a move or an eviction has come.
+// State is how far a move or an eviction has come. A placement has none, unless it is not needed.
 type State string
 
-// States of moves and evictions.
+// States of steps.
 const (
 	// Waiting to be evicted.
 	Waiting State = "Waiting"
@@ -15,8 +15,8 @@ const (
 	Gone State = "Gone"
 	// Bound is a move whose replacement has its node.
 	Bound State = "Bound"
-	// NotNeeded is an eviction that is not carried out, since there is room without it, or a move whose pod stays in the
-	// place that was another pod's target.
+	// NotNeeded is an eviction that is not carried out, since there is room without it, a move whose pod stays in the place
+	// that was another pod's target, or a placement for which no pod comes any more.
 	NotNeeded State = "NotNeeded"
 )
 

@@ -24,22 +24,26 @@ type Remainder struct {
 	starting []*v1.Pod
 	// Awaited are the moves whose pod has left, and whose replacement is still to come.
 	Awaited []*packingplan.Step
-	// Leaving: some pods of the plan still terminate.
+	// Leaving: pods still terminate on nodes of the plan, which get room by that.
 	Leaving bool
 }
 
 // RemainderOf compares a plan's status with the cluster. The status may be outdated: the process may have ended between
 // an eviction and the write that records it. Of a unit that lacks a pod, nothing is left.
 func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remainder) {
-	status := &record.Status
+	status, nodes := &record.Status, sets.New[string]()
 	for _, step := range status.Steps {
+		nodes.Insert(step.From, step.To)
 		switch pod := now.Pods[types.UID(step.PodUID)]; {
 		case step.From == "" || step.State == packingplan.NotNeeded || step.State == packingplan.Bound:
 		case pod == nil:
 			step.State = packingplan.Gone
 		case pod.Immovable == snapshot.Terminating:
-			step.State, left.Leaving = packingplan.Evicted, true
+			step.State = packingplan.Evicted
 		}
+	}
+	for _, pod := range now.Pods {
+		left.Leaving = left.Leaving || pod.Immovable == snapshot.Terminating && nodes.Has(pod.Node)
 	}
 	arrived := arrivalsOf(record, now)
 	for _, pod := range arrived {
@@ -69,8 +73,11 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, waiting podsByKind) bool {
 	switch {
 	case step.From == "":
-		if open && waits(pod) {
+		switch {
+		case open && waits(pod):
 			r.Steps = append(r.Steps, step)
+		case open: // nobody comes any more: other pods may take the room from now on, and no later process holds it again
+			step.State = packingplan.NotNeeded
 		}
 		return pod != nil
 	case step.State == packingplan.Waiting && (open || step.To == ""):
@@ -170,24 +177,7 @@ func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*s
 		assign(done, others)
 		open.Insert(come...)
 	}
-	for _, step := range status.Steps {
-		if step.State == packingplan.Waiting && step.To != "" && !open.Has(step) {
-			leaveInstead(step, status.Steps)
-		}
-	}
 	return open
-}
-
-// leaveInstead has the pod of a move whose place is taken leave without one, if the plan has left a pod of its kind
-// without one: as many of the kind run as planned, and the room that the plan frees is free.
-func leaveInstead(move *packingplan.Step, steps []*packingplan.Step) {
-	i := slices.IndexFunc(steps, func(one *packingplan.Step) bool {
-		left := one.State == packingplan.Evicted || one.State == packingplan.Gone
-		return left && one.To == "" && snapshot.KindOf(one) == snapshot.KindOf(move)
-	})
-	if i >= 0 {
-		steps[i].State, steps[i].To, move.To = packingplan.Bound, move.To, ""
-	}
 }
 
 func nodesOf(steps []*packingplan.Step) (nodes []string) {
