@@ -42,6 +42,7 @@ type process struct {
 	framework                        framework.Framework
 	plugin                           *priorityoptimizer.Plugin
 	ledger                           *reservation.Ledger
+	devices                          *resources.Catalogue
 	// snapshot is that of the scheduling cycles, known the present one; nil after a change.
 	snapshot, known *schedulercache.Snapshot
 	// bound and queued are the pods that the scheduler knows, assumed those that it is binding.
@@ -64,7 +65,7 @@ type cycle struct {
 // begin has a new process take the place of the one before.
 func (c *cluster) begin(ctx context.Context, socket string, number int) error {
 	p := &process{cluster: c, pods: newInformer(), nodes: newInformer(), plans: newInformer(), reservations: newInformer(),
-		ledger: reservation.NewLedger(), snapshot: schedulercache.NewEmptySnapshot(),
+		ledger: reservation.NewLedger(), devices: resources.NewCatalogue(), snapshot: schedulercache.NewEmptySnapshot(),
 		bound: map[types.UID]*v1.Pod{}, assumed: map[types.UID]*v1.Pod{}, queued: map[types.UID]*v1.Pod{}}
 	p.ctx, p.end = context.WithCancel(ctx)
 	c.process = p
@@ -104,14 +105,15 @@ func (p *process) build(factory informers.SharedInformerFactory, socket string, 
 	}
 	reserving := func(rehearsal bool) frameworkruntime.PluginFactory {
 		return func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			return reservations.New(args, handle, p.ledger, rehearsal)
+			return reservations.New(args, handle, p.ledger, p.devices, rehearsal)
 		}
 	}
 	registry := frameworkplugins.NewInTreeRegistry()
 	registry[reservations.Name] = reserving(false)
 	registry[priorityoptimizer.Name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		p.plugin, err = priorityoptimizer.NewIn(ctx, args, handle, priorityoptimizer.World{Clock: p.clock,
-			Dynamic: plansAPI{cluster: p.cluster}, Plans: p.plans, Ledger: p.ledger, Client: p.evictions, Process: fmt.Sprint("process-", number)})
+			Dynamic: plansAPI{cluster: p.cluster}, Plans: p.plans, Ledger: p.ledger, Devices: p.devices,
+			Client: p.evictions, Process: fmt.Sprint("process-", number)})
 		return p.plugin, err
 	}
 	p.framework, err = frameworkruntime.NewFramework(p.ctx, registry, &profile, append(minor.SnapshotOptions(p.snapshot),
@@ -122,13 +124,13 @@ func (p *process) build(factory informers.SharedInformerFactory, socket string, 
 		return err
 	}
 	rehearser, err := rehearsal.NewFramework(p.ctx, rehearsal.Profile{Original: p.framework, Configuration: profile,
-		OutOfTree: frameworkruntime.Registry{reservations.Name: reserving(true)}, Without: []string{priorityoptimizer.Name}}, p)
+		OutOfTree: frameworkruntime.Registry{reservations.Name: reserving(true)}, Without: []string{priorityoptimizer.Name}, Devices: p.devices}, p)
 	if err != nil {
 		return err
 	}
 	p.plugin.Attach(rehearser, nil)
 	_, err = p.ledger.Watch(klog.FromContext(p.ctx), reservation.Informers{Reservations: p.reservations, Plans: p.plans, Pods: p.pods,
-		Book: resources.NewBook(p.framework)}, func() {})
+		Book: resources.NewBook(p.framework, p.devices)}, func() {})
 	if err != nil {
 		return err
 	}

@@ -22,12 +22,14 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/scorecache"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // Installation is Stowage's plugins in one scheduler process. The scheduler makes plugins before it is complete itself;
 // Attach hands over what they need of the complete one.
 type Installation struct {
-	ledger *reservation.Ledger
+	ledger  *reservation.Ledger
+	devices *resources.Catalogue
 	// others are the plugins of the program that embeds the scheduler, which rehearsals need as well.
 	others frameworkruntime.Registry
 
@@ -42,6 +44,7 @@ type Installation struct {
 func NewInstallation() *Installation {
 	return &Installation{
 		ledger:     reservation.NewLedger(),
+		devices:    resources.NewCatalogue(),
 		optimizers: map[string]*priorityoptimizer.Plugin{},
 		reserving:  map[string]*reservations.Plugin{},
 	}
@@ -49,7 +52,7 @@ func NewInstallation() *Installation {
 
 // Registry returns every plugin of Stowage by name, for the scheduler that Attach is then called with.
 func (i *Installation) Registry() frameworkruntime.Registry {
-	registry := registryWith(i.ledger)
+	registry := registryWith(i.ledger, i.devices)
 	registry[priorityoptimizer.Name] = i.newOptimizer
 	registry[reservations.Name] = i.newReserving
 	return registry
@@ -62,7 +65,7 @@ func (i *Installation) newOptimizer(ctx context.Context, args runtime.Object, ha
 	if err != nil {
 		return nil, err
 	}
-	plugin, err := priorityoptimizer.New(ctx, args, handle, plans, i.ledger)
+	plugin, err := priorityoptimizer.New(ctx, args, handle, plans, i.ledger, i.devices)
 	if optimizer, made := plugin.(*priorityoptimizer.Plugin); made && err == nil {
 		i.optimizers[handle.ProfileName()] = optimizer
 	}
@@ -84,7 +87,7 @@ func (i *Installation) plansOf(handle fwk.Handle) (cache.SharedIndexInformer, er
 }
 
 func (i *Installation) newReserving(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-	plugin, err := reservations.New(args, handle, i.ledger, false)
+	plugin, err := reservations.New(args, handle, i.ledger, i.devices, false)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +106,7 @@ func (i *Installation) Attach(
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	rehearsers := map[string]*rehearsal.Framework{}
-	registry := registryWith(i.ledger)
+	registry := registryWith(i.ledger, i.devices)
 	if err := registry.Merge(i.others); err != nil {
 		return fmt.Errorf("attaching the plugins: %w", err)
 	}
@@ -118,6 +121,7 @@ func (i *Installation) Attach(
 		rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 			Original: to.Profiles[name], Configuration: profile,
 			OutOfTree: registry, Without: []string{priorityoptimizer.Name, scorecache.Name},
+			Devices: i.devices,
 		}, to.Cache)
 		if err != nil {
 			return fmt.Errorf("attaching the plugins of profile %s: %w", name, err)
@@ -168,17 +172,17 @@ func client(of fwk.Handle) (dynamic.Interface, error) {
 }
 
 // Registry returns every plugin of Stowage by name, for a scheduler in which nothing is reserved and no plan is made.
-func Registry() frameworkruntime.Registry { return registryWith(reservation.NewLedger()) }
+func Registry() frameworkruntime.Registry { return registryWith(reservation.NewLedger(), nil) }
 
-// registryWith returns them with the given ledger, as they are in rehearsals.
-func registryWith(ledger *reservation.Ledger) frameworkruntime.Registry {
+// registryWith returns them with the given ledger and catalogue, as they are in rehearsals.
+func registryWith(ledger *reservation.Ledger, devices *resources.Catalogue) frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		lexicographicorder.Name: lexicographicorder.New,
 		priorityoptimizer.Name: func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			return priorityoptimizer.New(ctx, args, handle, nil, ledger)
+			return priorityoptimizer.New(ctx, args, handle, nil, ledger, devices)
 		},
 		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			return reservations.New(args, handle, ledger, true)
+			return reservations.New(args, handle, ledger, devices, true)
 		},
 		scorecache.Name: scorecache.New,
 	}

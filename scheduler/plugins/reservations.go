@@ -56,7 +56,7 @@ func (i *Installation) startReservations(
 		return err
 	}
 	from := reservation.Informers{Reservations: reservation.NewInformer(made), Plans: plans,
-		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer(), Book: resources.NewBook(handle)}
+		Pods: handle.SharedInformerFactory().Core().V1().Pods().Informer(), Book: resources.NewBook(handle, i.devices)}
 	retention := time.Duration(i.reserving[first].Args.RetentionSeconds * float64(time.Second))
 	reservationController := controller.New(controller.Parts{
 		Clock: clock.RealClock{}, Store: reservation.NewStore(made), Ledger: i.ledger, Placer: rehearsers[first],

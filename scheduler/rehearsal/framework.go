@@ -55,6 +55,8 @@ type Profile struct {
 	OutOfTree frameworkruntime.Registry
 	// Without are the plugins that are left out, because they act on their own.
 	Without []string
+	// Devices is the catalogue of the process; nil: no devices are counted.
+	Devices *resources.Catalogue
 }
 
 // NewFramework builds a second instance of the profile's plugins.
@@ -82,7 +84,7 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 	if err != nil {
 		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
 	}
-	return &Framework{cache: known, framework: built, book: resources.NewBook(built), snapshot: snapshot, lister: seen}, nil
+	return &Framework{cache: known, framework: built, book: resources.NewBook(built, of.Devices), snapshot: snapshot, lister: seen}, nil
 }
 
 // update takes a new snapshot; the caller holds the lock.

@@ -10,11 +10,12 @@ import (
 type Book struct {
 	// ServedByDevices says whether some device class serves the extended resource; nil: none does.
 	ServedByDevices func(v1.ResourceName) bool
+	devices         *Catalogue
 }
 
-// NewBook returns the book of the cluster that the handle shows.
-func NewBook(handle fwk.Handle) *Book {
-	return &Book{ServedByDevices: func(name v1.ResourceName) bool {
+// NewBook returns the book of the cluster that the handle shows. Without a catalogue it counts no devices.
+func NewBook(handle fwk.Handle, devices *Catalogue) *Book {
+	return &Book{devices: devices, ServedByDevices: func(name v1.ResourceName) bool {
 		manager := handle.SharedDRAManager() // nil where the scheduler allocates no devices
 		return manager != nil && manager.DeviceClassResolver().GetDeviceClass(name) != nil
 	}}

@@ -3,6 +3,7 @@ package resources
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -95,6 +96,23 @@ func (v Vector) names() []v1.ResourceName {
 // WithPods is the same of everything else, and room for so many pods.
 func (v Vector) WithPods(count int64) Vector {
 	v.native[pods] = count
+	return v
+}
+
+// DevicePrefix begins the names of amounts of devices. They belong to one state of the cluster: what is compared over time
+// leaves them out.
+const DevicePrefix = "devices.stowage.dev/"
+
+// WithoutDevices is the same of everything else, and no devices.
+func (v Vector) WithoutDevices() Vector {
+	isDevice := func(name string, _ int64) bool { return strings.HasPrefix(name, DevicePrefix) }
+	for name := range v.extended {
+		if isDevice(name, 0) {
+			v.extended = maps.Clone(v.extended)
+			maps.DeleteFunc(v.extended, isDevice)
+			return v
+		}
+	}
 	return v
 }
 

@@ -18,6 +18,7 @@ import (
 	planner "github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/scorecache"
 	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -106,9 +107,10 @@ type planChecker struct {
 func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, error) {
 	profile := s.configuration.Profiles[0]
 	handle := r.scheduler.Profiles[profile.SchedulerName]
+	devices := resources.NewCatalogue()
 	rehearser, err := rehearsal.NewFramework(r.ctx, rehearsal.Profile{
 		Original: handle, Configuration: profile, OutOfTree: s.plugins,
-		Without: []string{scorecache.Name}}, r.scheduler.Cache)
+		Without: []string{scorecache.Name}, Devices: devices}, r.scheduler.Cache)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,10 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	}
 	rules := args.Rules(profile.SchedulerName)
 	rules.InTurn = question.policy() == plan.Consolidate
-	view := clusterview.New(handle, rules)
+	view, err := clusterview.New(handle, rules, devices)
+	if err != nil {
+		return nil, err
+	}
 	view.Clock = testingclock.NewFakePassiveClock(time.Time{}) // no pod is too young
 	if err := r.watch(); err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/scorecache"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 const (
@@ -41,6 +42,7 @@ type planning struct {
 	api             *customAPI
 	plans, policies cache.SharedIndexInformer
 	parts           []*part
+	devices         *resources.Catalogue
 	// optimizers are the plugins by profile.
 	optimizers map[string]*priorityoptimizer.Plugin
 	// told are the plans and windows that the answer has a line about.
@@ -66,6 +68,7 @@ func newPlanning(r *run) *planning {
 // begin has the parts of a new process take the place of those of the one before.
 func (p *planning) begin() {
 	p.processes++
+	p.devices = resources.NewCatalogue()
 	p.parts, p.optimizers = nil, map[string]*priorityoptimizer.Plugin{}
 	p.plans = p.api.newInformer(packingplan.Resource, p.run.events, customobject.Transform(packingplan.Read))
 	p.policies = p.api.newInformer(packingpolicy.Resource, p.run.events, customobject.Transform(packingpolicy.Read))
@@ -76,8 +79,8 @@ func (p *planning) plugins(others frameworkruntime.Registry) frameworkruntime.Re
 	registry := maps.Clone(others)
 	registry[priorityoptimizer.Name] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		plugin, err := priorityoptimizer.NewIn(ctx, args, handle, priorityoptimizer.World{
-			Clock: p.run.clock, Dynamic: p.api.client, Plans: p.plans, Ledger: reservation.NewLedger(), Client: p.run.api.client,
-			Process: fmt.Sprintf("%s-%d", handle.ProfileName(), p.processes)})
+			Clock: p.run.clock, Dynamic: p.api.client, Plans: p.plans, Ledger: reservation.NewLedger(), Devices: p.devices,
+			Client: p.run.api.client, Process: fmt.Sprintf("%s-%d", handle.ProfileName(), p.processes)})
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +116,7 @@ func (p *planning) attach(
 		}
 		rehearser, err := rehearsal.NewFramework(p.run.ctx, rehearsal.Profile{
 			Original: to.Profiles[profile.SchedulerName], Configuration: profile, OutOfTree: others,
-			Without: []string{priorityoptimizer.Name, scorecache.Name}}, to.Cache)
+			Without: []string{priorityoptimizer.Name, scorecache.Name}, Devices: p.devices}, to.Cache)
 		if err != nil {
 			return fmt.Errorf("profile %s: %w", profile.SchedulerName, err)
 		}

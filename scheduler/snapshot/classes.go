@@ -147,8 +147,8 @@ func specOf(pod *v1.Pod, needs resources.Vector) string { return digestOf(pod, i
 
 // SignatureOf is the pod's scheduling signature: where one pod is unschedulable, so is another with the same signature,
 // apart from rules that read labels or owners.
-func SignatureOf(pod *v1.Pod, needs resources.Vector) string {
-	id := identityOf(pod, needs)
+func SignatureOf(pod *v1.Pod, book *resources.Book) string {
+	id := identityOf(pod, book.Needs(pod))
 	id.Owner = nil
 	return digestOf(pod, id)
 }

@@ -56,6 +56,8 @@ type World struct {
 	Plans   cache.SharedIndexInformer
 	// Ledger holds the room of plans and reservations, for all profiles.
 	Ledger *reservation.Ledger
+	// Devices is the catalogue of the process; nil: no devices are counted.
+	Devices *resources.Catalogue
 	// Client is for evictions and for marks on nodes. It has a rate limit of its own: evictions must not wait for bindings,
 	// nor bindings for evictions.
 	Client clientset.Interface
@@ -72,11 +74,12 @@ type parts struct {
 }
 
 // New returns the plugin of one profile. plans shows the PackingPlans to all profiles, and the caller runs it; it is nil
-// where there is no API server. The profiles share the ledger, too.
+// where there is no API server. The profiles share the ledger and the catalogue of devices, too.
 func New(
 	ctx context.Context, object runtime.Object, handle fwk.Handle, plans cache.SharedIndexInformer, ledger *reservation.Ledger,
+	devices *resources.Catalogue,
 ) (fwk.Plugin, error) {
-	in := World{Clock: clock.RealClock{}, Plans: plans, Ledger: ledger}
+	in := World{Clock: clock.RealClock{}, Plans: plans, Ledger: ledger, Devices: devices}
 	if plans != nil {
 		var err error
 		if in.Dynamic, err = dynamic.NewForConfig(handle.KubeConfig()); err != nil {
@@ -113,7 +116,10 @@ func assemble(ctx context.Context, args *config.PriorityOptimizerArgs, handle fw
 		args.Trigger = gate.Manual
 		logger.Info("No API server to keep PackingPlans in; scheduling continues without the optimiser")
 	}
-	view := clusterview.New(handle, args.Rules(handle.ProfileName()))
+	view, err := clusterview.New(handle, args.Rules(handle.ProfileName()), with.Devices)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
 	view.Clock, view.Held, view.OwnerLabels = with.Clock, with.Ledger.HeldByNode, with.Ledger.OwnerLabels
 	p := &Plugin{Gate: gate.New(handle, logger, with.Clock, paceOf(args), view.Book), view: view, logger: logger}
 	p.leadership.Logger = logger

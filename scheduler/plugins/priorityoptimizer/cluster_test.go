@@ -197,7 +197,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 func (c *cluster) otherPlugins(ledger *reservation.Ledger, rehearsal bool) frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			return reservations.New(args, handle, ledger, rehearsal)
+			return reservations.New(args, handle, ledger, nil, rehearsal)
 		},
 		"SelectiveFilter": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return &selectiveFilter{c}, nil },
 	}

@@ -98,7 +98,7 @@ func TestPodsThatGrowOldEnoughToMoveAreAskedAboutAgain(t *testing.T) {
 func TestClusterIsReadOnceWhileABurstSettles(t *testing.T) {
 	clock, reads := testingclock.NewFakeClock(time.Now()), 0
 	handle := testobjects.NewHandle()
-	view := clusterview.New(handle, snapshot.Rules{})
+	view := testobjects.Value(clusterview.New(handle, snapshot.Rules{}, nil))(t)
 	view.Held = func() map[string]resources.Vector { reads++; return nil }
 	p := &Plugin{view: view,
 		Gate: &gate.Gate{Trigger: gate.NewTrigger(clock, gate.Pace{Type: gate.OnUnschedulable, Settle: time.Second})}}

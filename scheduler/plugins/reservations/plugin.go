@@ -79,14 +79,20 @@ var (
 	_ fwk.SignPlugin        = &Plugin{}
 )
 
-// New returns the plugin of one profile, with the ledger that all profiles share. In a rehearsal no pods wait, and the
-// room of plans does not count.
-func New(object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, rehearsal bool) (*Plugin, error) {
+// New returns the plugin of one profile, with the ledger and the catalogue of devices that all profiles share. In a rehearsal
+// no pods wait, and the room of plans does not count.
+func New(
+	object runtime.Object, handle fwk.Handle, ledger *reservation.Ledger, devices *resources.Catalogue, rehearsal bool,
+) (*Plugin, error) {
 	args, err := DecodeArgs(object)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{waiting: waiting.Table{Clock: clock.RealClock{}}, Args: args, handle: handle, book: resources.NewBook(handle), ledger: ledger, rehearsal: rehearsal}
+	if err := devices.Connect(handle); err != nil {
+		return nil, fmt.Errorf("%s: %w", Name, err)
+	}
+	p := &Plugin{waiting: waiting.Table{Clock: clock.RealClock{}}, Args: args, handle: handle,
+		book: resources.NewBook(handle, devices), ledger: ledger, rehearsal: rehearsal}
 	if config := handle.KubeConfig(); config != nil && !rehearsal {
 		own := rest.CopyConfig(config)
 		own.RateLimiter = nil

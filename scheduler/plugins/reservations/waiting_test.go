@@ -38,7 +38,7 @@ func queueing(t *testing.T) (plugin *Plugin, woken *[]string) {
 	ledger := reservation.NewLedger()
 	ledger.Put(roomFor(t, "owner"))
 	woken = new([]string)
-	plugin = testobjects.Value(New(nil, activating{woken: woken}, ledger, false))(t)
+	plugin = testobjects.Value(New(nil, activating{woken: woken}, ledger, nil, false))(t)
 	return plugin, woken
 }
 
@@ -156,7 +156,7 @@ func remembered(plugin *Plugin) []string {
 // Where nothing is reserved, which is most of the time, the plugin costs nothing: it neither filters nor scores a single
 // node, and does not even store a cycle state.
 func TestPluginDoesNothingWhereNothingIsReserved(t *testing.T) {
-	plugin := testobjects.Value(New(nil, activating{}, reservation.NewLedger(), false))(t)
+	plugin := testobjects.Value(New(nil, activating{}, reservation.NewLedger(), nil, false))(t)
 	cycle, pod := framework.NewCycleState(), waiter("p")
 	_, filter := plugin.PreFilter(context.Background(), cycle, pod, nil)
 	_, post := plugin.PostFilter(context.Background(), cycle, pod, nil)
@@ -184,7 +184,7 @@ func TestNodesAreAskedOnlyWhereSomethingIsReserved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ledger := reservation.NewLedger()
 			ledger.Put(roomFor(t, "a"))
-			plugin := testobjects.Value(New(nil, connected{}, ledger, false))(t)
+			plugin := testobjects.Value(New(nil, connected{}, ledger, nil, false))(t)
 			cycle, pod := framework.NewCycleState(), podOf(c.app)
 
 			_, filter := plugin.PreFilter(context.Background(), cycle, pod, nil)

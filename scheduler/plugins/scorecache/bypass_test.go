@@ -138,7 +138,7 @@ func TestOthersKeepPodsFromTheCache(t *testing.T) {
 }
 
 func pluginWith(h handle) *Plugin {
-	return &Plugin{handle: h, book: resources.NewBook(h), profile: func() profile { return profile{} }, served: lru.New(1)}
+	return &Plugin{handle: h, book: resources.NewBook(h, nil), profile: func() profile { return profile{} }, served: lru.New(1)}
 }
 
 func unknown(text string) runtime.Object { return &runtime.Unknown{Raw: []byte(text)} }

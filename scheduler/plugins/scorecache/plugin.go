@@ -190,7 +190,7 @@ func New(ctx context.Context, object runtime.Object, handle fwk.Handle) (fwk.Plu
 	}
 	registerMetrics()
 	return &Plugin{
-		args: args, handle: handle, book: resources.NewBook(handle),
+		args: args, handle: handle, book: resources.NewBook(handle, nil),
 		siblings: podkey.SiblingsOf(handle.SharedInformerFactory()), features: features,
 		served:  lru.New(servedLimit),
 		entries: lru.NewWithEvictionFunc(args.MaxEntries, func(lru.Key, any) { evictionsTotal.Inc() }),

@@ -47,7 +47,11 @@ type View struct {
 	cache snapshot.Cache
 }
 
-func New(handle fwk.Handle, rules snapshot.Rules) *View {
+// New returns the view of one profile, with the catalogue of devices that all profiles share; nil: no devices are counted.
+func New(handle fwk.Handle, rules snapshot.Rules, devices *resources.Catalogue) (*View, error) {
+	if err := devices.Connect(handle); err != nil {
+		return nil, err
+	}
 	factory := handle.SharedInformerFactory()
 	return &View{
 		Nodes:      factory.Core().V1().Nodes().Lister(),
@@ -59,14 +63,14 @@ func New(handle fwk.Handle, rules snapshot.Rules) *View {
 			volumes: factory.Core().V1().PersistentVolumes().Lister(),
 			nodes:   factory.Storage().V1().CSINodes().Lister(),
 		},
-		Book:        resources.NewBook(handle),
+		Book:        resources.NewBook(handle, devices),
 		Workloads:   newWorkloads(factory, !rules.KeepJobs),
 		Clock:       clock.RealClock{},
 		InFlight:    func() map[types.UID]string { return nil },
 		Held:        func() map[string]resources.Vector { return nil },
 		OwnerLabels: func() sets.Set[string] { return nil },
 		Rules:       rules,
-	}
+	}, nil
 }
 
 // AnyPod selects all pods.

@@ -46,7 +46,7 @@ func viewOf(t *testing.T, pods ...*v1.Pod) *clusterview.View {
 func viewWith(t *testing.T, objects ...runtime.Object) *clusterview.View {
 	t.Helper()
 	handle := testobjects.NewHandle(objects...)
-	view := clusterview.New(handle, snapshot.Rules{})
+	view := testobjects.Value(clusterview.New(handle, snapshot.Rules{}, nil))(t)
 	handle.Sync(t)
 	return view
 }

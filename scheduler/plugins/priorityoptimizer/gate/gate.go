@@ -113,7 +113,7 @@ func (g *Gate) joinsNextSolve(pod *v1.Pod) bool {
 		return false
 	}
 	_, condition := podutil.GetPodCondition(&pod.Status, v1.PodScheduled)
-	return condition == nil && g.Trigger.join(pod.UID, snapshot.SignatureOf(pod, g.book.Needs(pod)),
+	return condition == nil && g.Trigger.join(pod.UID, snapshot.SignatureOf(pod, g.book),
 		pod.CreationTimestamp.Time, g.Hold.longest)
 }
 

@@ -73,7 +73,7 @@ func TestStreamOfPodsDoesNotDelayAPodBeyondTheHold(t *testing.T) {
 	g := testGate(clock, Pace{Type: OnUnschedulable, Settle: time.Second})
 	g.Hold.longest = 2 * time.Second
 	first, tried := testPod("first"), testPod("tried")
-	g.Trigger.Mark(tried.UID, snapshot.SignatureOf(tried, g.book.Needs(tried)), clock.Now())
+	g.Trigger.Mark(tried.UID, snapshot.SignatureOf(tried, g.book), clock.Now())
 	began := clock.Now()
 	for i := range 50 {
 		g.PreEnqueue(t.Context(), testPod(fmt.Sprintf("p%d", i)))
@@ -103,7 +103,7 @@ func TestReplacementWithRoomDoesNotWaitForTheNextSolve(t *testing.T) {
 	execution := executor.New(&plan.Plan{Placements: []plan.Step{{To: "n1", Pod: placed}}}, room, 0)
 	execution.Activatable(room, func(types.UID) bool { return false })
 	g.Execution.Store(execution)
-	g.Trigger.Mark(other.UID, snapshot.SignatureOf(other, g.book.Needs(other)), clock.Now())
+	g.Trigger.Mark(other.UID, snapshot.SignatureOf(other, g.book), clock.Now())
 
 	if status := g.PreEnqueue(t.Context(), pod); !status.IsSuccess() {
 		t.Errorf("PreEnqueue: %s", status.Message())

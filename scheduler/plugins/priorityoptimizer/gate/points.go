@@ -140,7 +140,7 @@ func (g *Gate) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 	if snapshot.IsInGroup(pod) {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	g.Trigger.Mark(pod.UID, snapshot.SignatureOf(pod, g.book.Needs(pod)), pod.CreationTimestamp.Time)
+	g.Trigger.Mark(pod.UID, snapshot.SignatureOf(pod, g.book), pod.CreationTimestamp.Time)
 	g.WakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
 }
