@@ -185,8 +185,8 @@ func TestAPlanMustBeWorthItsDisruptions(t *testing.T) {
 		"one that is not asked for":       {running, &contract.Plan{Moves: moves("runs", "n2", "n1")}, plan.Strict, plan.NotBetter},
 		"an eviction that empties a node": {running, &contract.Plan{Evictions: evictions("runs", "n2")}, plan.Consolidate, plan.UnjustEviction},
 		// Where a pod goes that another scheduler places is for that one to say.
-		"a pod that another scheduler places": {running, &contract.Plan{Moves: moves("runs", "n2", "anywhere")}, plan.Unsteered, ""},
-		"one that it would not place":         {running, &contract.Plan{Evictions: evictions("runs", "n2")}, plan.Unsteered, plan.UnjustEviction},
+		"a pod that another scheduler places": {running, &contract.Plan{Moves: moves("runs", "n2", "anywhere")}, plan.Drain, ""},
+		"one that it would not place":         {running, &contract.Plan{Evictions: evictions("runs", "n2")}, plan.Drain, plan.UnjustEviction},
 		"the number of pods is a room":        {full, &contract.Plan{Placements: placements("fifth", "n1")}, plan.Strict, plan.OverCapacity},
 	} {
 		s := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1"), node("n2")}, Pods: c.pods,

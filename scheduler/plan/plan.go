@@ -39,8 +39,8 @@ const (
 	Paper
 	// Consolidate lets pods be moved to empty nodes although no pod is gained; no pod is displaced.
 	Consolidate
-	// Unsteered is the same for pods that another scheduler places: it decides where they go.
-	Unsteered
+	// Drain is the same for pods that another scheduler places: it decides where they go.
+	Drain
 )
 
 // Step is a step of a plan's object (packingplan.Step) with the pod that it names.

@@ -66,7 +66,7 @@ func refusal(step *packingplan.Step, pod *snapshot.Pod, seen bool) error {
 func refuseTarget(pod *snapshot.Pod, node string, on *snapshot.Snapshot, policy Policy) error {
 	known := on.Nodes[node]
 	switch {
-	case policy == Unsteered:
+	case policy == Drain:
 		return nil
 	case known == nil:
 		return refuse(UnknownNode, "no node is called %.64q", node)
@@ -84,7 +84,7 @@ func name(pod *snapshot.Pod) string { return pod.Object.Namespace + "/" + pod.Ob
 func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
 	rules := []func(*Plan, *snapshot.Snapshot) error{checkUnits, checkCapacity, checkBudgets}
 	switch policy {
-	case Unsteered:
+	case Drain:
 		return []func(*Plan, *snapshot.Snapshot) error{checkBudgets, checkNoneDisplaced}
 	case Consolidate:
 		return append(rules, checkNoneDisplaced)

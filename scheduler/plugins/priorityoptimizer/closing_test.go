@@ -55,7 +55,7 @@ func TestStartOfTheOpenPlanIsShown(t *testing.T) {
 		want float64
 	}{
 		"no plan":                  {loop{records: &records.Plans{}}, 0},
-		"a plan is carried out":    {loop{records: &records.Plans{}, execution: &execution.Execution{Record: open}}, 1_000_000},
+		"a plan is carried out":    {loop{records: &records.Plans{}, placing: &execution.ActivePlan{Record: open}}, 1_000_000},
 		"its end is not recorded":  {loop{records: &records.Plans{Unwritten: []*packingplan.Record{open}}}, 1_000_000},
 		"it never came to a start": {loop{records: &records.Plans{Unwritten: []*packingplan.Record{{}}}}, 0},
 	} {

@@ -26,7 +26,7 @@
 //
 // To follow one plan from an unschedulable pod to the moved pod, read in this order: gate/points.go, gate/trigger.go,
 // loop.go, solve.go, planning/session.go, clusterview/view.go, snapshot/snapshot.go, optimizerclient/client.go,
-// planning/verify.go, plan/plan.go, rehearsal/replay.go, records/status.go, execution/execution.go, execution/steered.go,
+// planning/verify.go, plan/plan.go, rehearsal/replay.go, records/status.go, execution/execution.go, execution/placing.go,
 // executor/execution.go, executor/waves.go, gate/gate.go, executor/arrivals.go. How a restarted process goes on with a
 // plan is in resume.go.
 package priorityoptimizer

@@ -72,11 +72,11 @@ type loop struct {
 	runner *execution.Runner
 
 	state state
-	// execution is that of the plan being carried out; nil otherwise.
-	execution *execution.Execution
+	// placing is the plan being carried out whose pods this scheduler places; nil otherwise.
+	placing *execution.ActivePlan
 	// drain is the plan being carried out whose pods another scheduler places; nil otherwise. It takes long and holds
 	// nothing, so all else goes on beside it.
-	drain *execution.Execution
+	drain *execution.ActivePlan
 	// leadingSince is when this process began to lead; zero before. It may have lost leadership since.
 	leadingSince time.Time
 	// manualLast says that the last solve was a user's, so that users' plans do not starve the automatic ones.
@@ -111,7 +111,7 @@ func (l *loop) next() state {
 		return standingBy
 	case len(l.records.Unwritten) > 0:
 		return closing
-	case l.execution != nil:
+	case l.placing != nil:
 		return executing
 	case l.leadingSince.IsZero():
 		return starting
@@ -187,7 +187,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 		return executingTick
 	}
 	l.plugin.Release()
-	if l.execution == nil && l.drain == nil {
+	if l.placing == nil && l.drain == nil {
 		l.runner.ReleaseStale(ctx)
 	}
 	switch l.state {
@@ -196,7 +196,7 @@ func (l *loop) step(ctx context.Context) time.Duration {
 	case idle, settling, backingOff:
 		l.startDue(ctx)
 	}
-	for _, open := range []**execution.Execution{&l.execution, &l.drain} {
+	for _, open := range []**execution.ActivePlan{&l.placing, &l.drain} {
 		if *open == nil {
 			continue
 		}
@@ -213,8 +213,8 @@ func (l *loop) measure() {
 	p := l.plugin
 	metrics.HeldPods.Set(float64(p.Waiting.Count(gate.ReasonHeld, gate.ReasonInSolve, gate.ReasonNextSolve, gate.ReasonBatch)))
 	var open *packingplan.Record
-	if l.execution != nil {
-		open = l.execution.Record
+	if l.placing != nil {
+		open = l.placing.Record
 	} else if l.drain != nil {
 		open = l.drain.Record
 	} else if len(l.records.Unwritten) > 0 {
@@ -251,7 +251,7 @@ func (l *loop) standBy(ctx context.Context) {
 	if l.leadingSince.IsZero() {
 		return
 	}
-	l.execution, l.drain = nil, nil
+	l.placing, l.drain = nil, nil
 	l.keepBack(nil)
 	l.plugin.Execution.Store(nil)
 	l.records.Unwritten = nil
@@ -274,12 +274,12 @@ func (l *loop) startUp(ctx context.Context) {
 	}
 	l.leadingSince = l.clock.Now()
 	l.records.StaleMarks = true
-	if l.takeOver(ctx, l.records.All()) && l.execution == nil {
+	if l.takeOver(ctx, l.records.All()) && l.placing == nil {
 		l.plugin.Hold.Begin(takeOverTimeout)
 	} else {
 		l.plugin.Hold.End()
 	}
-	if l.execution == nil {
+	if l.placing == nil {
 		l.readAhead()
 	}
 }
@@ -319,11 +319,11 @@ func (l *loop) mustWait(record *packingplan.Record) bool {
 func (l *loop) readAhead() { l.plugin.view.Snapshot("") }
 
 // endPlan releases everything that the plan held.
-func (l *loop) endPlan(ctx context.Context, open **execution.Execution, end *records.Ending) {
+func (l *loop) endPlan(ctx context.Context, open **execution.ActivePlan, end *records.Ending) {
 	done := *open
 	*open = nil
 	var waiting map[string]*v1.Pod
-	if open == &l.execution {
+	if open == &l.placing {
 		waiting = l.plugin.Execution.Swap(nil).Waiting()
 	}
 	done.Conclude(ctx, end)

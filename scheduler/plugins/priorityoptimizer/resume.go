@@ -43,7 +43,7 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 		}
 		l.records.Handled.Insert(record.UID())
 	}
-	return l.execution != nil
+	return l.placing != nil
 }
 
 // keepBack has the pods of the plan's owners wait until it is called with nil: whether the plan can be resumed cannot be

@@ -81,7 +81,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 	record = asStored(record)
 	l.enter(solving)
 	session := l.planner.NewSession(record)
-	if record.Spec.ExecutionMode == packingplan.Execute && session.Policy() != plan.Unsteered {
+	if record.Spec.ExecutionMode == packingplan.Execute && session.Policy() != plan.Drain {
 		if !l.plugin.Hold.Begin(session.Limit + gate.HoldMargin) {
 			l.plugin.Release()
 		}
@@ -177,9 +177,9 @@ func (l *loop) startPlan(ctx context.Context, session *planning.Session, checked
 }
 
 // carryOut writes that the plan is carried out, and begins with it.
-func (l *loop) carryOut(ctx context.Context, active *execution.Execution) error {
+func (l *loop) carryOut(ctx context.Context, active *execution.ActivePlan) error {
 	if err := l.records.Write(ctx, active.Record); err != nil {
-		if l.execution == nil {
+		if l.placing == nil {
 			l.plugin.Execution.Store(nil)
 		}
 		return err
@@ -187,7 +187,7 @@ func (l *loop) carryOut(ctx context.Context, active *execution.Execution) error 
 	if active.Record.PlacedElsewhere() {
 		l.drain = active
 	} else {
-		l.execution = active
+		l.placing = active
 	}
 	l.plugin.Hold.End()
 	return nil
@@ -196,9 +196,9 @@ func (l *loop) carryOut(ctx context.Context, active *execution.Execution) error 
 // activatePlan checks the plan on the live state and opens its places, if this scheduler places its pods. If a pod is bound
 // to one of the plan's nodes between the two, it starts over. Pods may be bound to other nodes at any time. The replacements
 // of awaited moves have places although no pod of the snapshot takes them.
-func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left execution.Remainder) (*execution.Execution, error) {
+func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left execution.Remainder) (*execution.ActivePlan, error) {
 	if session.Record.PlacedElsewhere() {
-		return l.runner.BeginEmptying(session.Record, session.Rules), nil
+		return l.runner.BeginDrain(session.Record, session.Rules), nil
 	}
 	// No other pod may take what a plan frees, so its room is held before anything is evicted. Every other process holds it
 	// as soon as it sees that the plan is being carried out.
@@ -211,22 +211,22 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 		if err != nil {
 			return nil, err
 		}
-		execution := executor.New(checked, now.Free(), int(l.args.Limits.MaxUnavailablePerWorkload))
-		execution.Expect(executor.PlacesOf(&expected))
-		execution.AllowEarly(outcome.Early...)
+		exec := executor.New(checked, now.Free(), int(l.args.Limits.MaxUnavailablePerWorkload))
+		exec.Expect(executor.PlacesOf(&expected))
+		exec.AllowEarly(outcome.Early...)
 		if outcome.RequireAll {
-			execution.RequireAll()
+			exec.RequireAll()
 		}
 		for _, pod := range now.Pods {
 			if pod.Node == "" {
-				execution.Note(pod.Object)
+				exec.Note(pod.Object)
 			}
 		}
-		l.plugin.Execution.Store(execution)
-		l.records.Ledger.CarryPlan(session.Record.UID(), execution)
+		l.plugin.Execution.Store(exec)
+		l.records.Ledger.CarryPlan(session.Record.UID(), exec)
 		if !addedOn(checked.Nodes()) {
 			after := checked.NodesAfter()
-			for uid, state := range execution.States() {
+			for uid, state := range exec.States() {
 				if state == packingplan.NotNeeded {
 					delete(after, uid)
 				}
@@ -234,7 +234,7 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 			for _, step := range left.Awaited {
 				after[types.UID(step.PodUID)] = step.To
 			}
-			active := l.runner.BeginPlacing(session.Record, session.Rules, now, checked, execution, after, left)
+			active := l.runner.BeginPlacing(session.Record, session.Rules, now, checked, exec, after, left)
 			active.NextChange = session.NextChange
 			if session.Record.Status.Optimal {
 				active.Proof = session.Expected(after)

@@ -171,7 +171,7 @@ func TestStateFollowsFromWhatIsOpenAndDue(t *testing.T) {
 		{func() { p.Trigger.Mark("a", "", clock.Now()) }, settling},
 		{func() { p.Trigger.Failed() }, backingOff},
 		{func() { clock.Step(time.Minute) }, settling},
-		{func() { l.execution = &execution.Execution{} }, executing},
+		{func() { l.placing = &execution.ActivePlan{} }, executing},
 		{func() { l.records.Unwritten = []*packingplan.Record{{}} }, closing},
 		{func() { p.leadership.Held.Store(false) }, standingBy},
 	} {

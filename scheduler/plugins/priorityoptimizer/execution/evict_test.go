@@ -129,13 +129,13 @@ func cpu(amount string) resources.Vector {
 }
 
 // sentTo is a plan that sends a pod of 1 CPU to each of the nodes.
-func sentTo(nodes ...string) *steered {
+func sentTo(nodes ...string) *placing {
 	of := &plan.Plan{}
 	for _, node := range nodes {
 		of.Placements = append(of.Placements, plan.Step{To: node,
 			Pod: &snapshot.Pod{Object: testobjects.Pod(node, "", "1G").Obj(), Requests: cpu("1")}})
 	}
-	return &steered{Execution: executor.New(of, nil, 0)}
+	return &placing{Execution: executor.New(of, nil, 0)}
 }
 
 // The larger a plan, the more likely some node seems to be full for an instant: that is no reason to abort the plan as

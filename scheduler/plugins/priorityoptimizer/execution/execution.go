@@ -72,9 +72,9 @@ type Runner struct {
 
 func (r *Runner) marks() NodeMarks { return NodeMarks{r.Client, r.Clock} }
 
-// Execution is a plan that is being carried out. All pods leave under the same rules and limits; in which order, depends on
-// who places them.
-type Execution struct {
+// ActivePlan is a plan that is being carried out. All pods leave under the same rules and limits; in which order, depends
+// on who places them.
+type ActivePlan struct {
 	*Runner
 	order
 	Record  *packingplan.Record
@@ -128,8 +128,8 @@ type departure struct {
 	unplaced, early bool
 }
 
-func (r *Runner) begin(record *packingplan.Record, rules snapshot.Rules) *Execution {
-	e := &Execution{Runner: r, Record: record, evictor: r.evictorFor(rules), pace: r.Args.Limits.Pace(), retry: firstRetry}
+func (r *Runner) begin(record *packingplan.Record, rules snapshot.Rules) *ActivePlan {
+	e := &ActivePlan{Runner: r, Record: record, evictor: r.evictorFor(rules), pace: r.Args.Limits.Pace(), retry: firstRetry}
 	if record.Status.Consolidation != nil {
 		e.nodes = r.emptying(record)
 	}
@@ -137,7 +137,7 @@ func (r *Runner) begin(record *packingplan.Record, rules snapshot.Rules) *Execut
 }
 
 // Advance carries the plan out as far as is possible now. It returns how the plan ends, or nil.
-func (e *Execution) Advance(ctx context.Context) *records.Ending {
+func (e *ActivePlan) Advance(ctx context.Context) *records.Ending {
 	if e.Records.AbortRequested(e.Record) {
 		return records.End(packingplan.Aborted, records.MessageAborted)
 	}
@@ -159,7 +159,7 @@ func (e *Execution) Advance(ctx context.Context) *records.Ending {
 
 // evictWave evicts the pods that may leave, as fast as the rate limit allows. An eviction that is not possible now, because
 // a disruption budget refuses it or the lease cannot be checked, is tried again later. Any other failure may end the plan.
-func (e *Execution) evictWave(ctx context.Context) error {
+func (e *ActivePlan) evictWave(ctx context.Context) error {
 	wave := e.next(ctx)
 	size := max(1, len(wave))
 	if e.inTurn {
@@ -194,7 +194,7 @@ func (e *Execution) evictWave(ctx context.Context) error {
 }
 
 // evictAll evicts the pods concurrently and records each result. refused is why some of them are still there.
-func (e *Execution) evictAll(ctx context.Context, wave []departure) (refused, failed error) {
+func (e *ActivePlan) evictAll(ctx context.Context, wave []departure) (refused, failed error) {
 	if err := e.Records.Leadership.CheckCached(ctx); err != nil {
 		return err, nil
 	}
@@ -227,7 +227,7 @@ func (e *Execution) evictAll(ctx context.Context, wave []departure) (refused, fa
 }
 
 // noteEvicted records that a pod leaves, and announces why; ours says that this process evicted it.
-func (e *Execution) noteEvicted(one departure, ours bool) {
+func (e *ActivePlan) noteEvicted(one departure, ours bool) {
 	e.evicted(one)
 	e.Records.Logger(e.Record).Info("Evicted a pod", "pod", klog.KObj(one.pod), "uid", one.pod.UID, "node", one.from,
 		"to", one.to, "early", one.early, "gone", !ours)
@@ -310,7 +310,7 @@ func refusalLabel(err error) string {
 	return "Forbidden"
 }
 
-func (e *Execution) writeProgress(ctx context.Context) {
+func (e *ActivePlan) writeProgress(ctx context.Context) {
 	began := e.Clock.Now()
 	if began.Sub(e.wroteAt) < max(statusEvery, statusShare*e.writing) {
 		return
@@ -326,7 +326,7 @@ func (e *Execution) writeProgress(ctx context.Context) {
 }
 
 // Conclude gives back the nodes that are not empty, and puts the end of the plan into its status.
-func (e *Execution) Conclude(ctx context.Context, end *records.Ending) {
+func (e *ActivePlan) Conclude(ctx context.Context, end *records.Ending) {
 	completed := end.Phase == packingplan.Completed
 	e.conclude(ctx, completed)
 	if e.nodes != nil {

@@ -88,7 +88,7 @@ func (s *Session) reduce(ctx context.Context, checked *plan.Plan) (*plan.Plan, e
 	s.Record.Status.Tiers = nil // they would prove nothing
 	s.Record.Status.Consolidation = &packingplan.Consolidation{Certainty: packingplan.Reserved}
 	kept := s.leaveSmallGains(s.emptiedBy(checked))
-	if s.Policy() == plan.Unsteered {
+	if s.Policy() == plan.Drain {
 		s.Record.Status.Consolidation.Certainty = packingplan.Rehearsed
 		return s.rehearseDrain(ctx, kept)
 	}
@@ -179,7 +179,7 @@ func (s *Session) rehearseDrain(ctx context.Context, nodes []emptied) (*plan.Pla
 			s.Steps = append(s.Steps, &packingplan.Step{PodUID: string(pod.Object.UID), From: one.Node, To: drained.Places[pod.Object.UID]})
 		}
 	}
-	return plan.Check(s.Steps, s.Snapshot, plan.Unsteered)
+	return plan.Check(s.Steps, s.Snapshot, plan.Drain)
 }
 
 // idleNodes are those of the scope that are not in use: they are closed while the plan is carried out.

@@ -117,7 +117,7 @@ func (c cooling) until(pod *snapshot.Pod) (until time.Time) {
 // vain.
 func (s *Session) keepShort() {
 	atOnce := int(s.Args.Limits.MaxUnavailablePerWorkload)
-	if s.Policy() != plan.Unsteered || atOnce == 0 {
+	if s.Policy() != plan.Drain || atOnce == 0 {
 		return
 	}
 	ready, of := map[types.UID]int{}, map[types.UID]*snapshot.Pod{}

@@ -143,7 +143,7 @@ func (s *Session) Recheck(ctx context.Context) (*plan.Plan, error) {
 	if err == nil {
 		err = s.checkDisruptions(checked)
 	}
-	if err == nil && s.Policy() == plan.Unsteered {
+	if err == nil && s.Policy() == plan.Drain {
 		checked, err = s.rehearseAgain(ctx, checked)
 	}
 	if err == nil {
@@ -343,7 +343,7 @@ func (s *Session) Policy() plan.Policy {
 	case others == nil || others.Equal(sets.New(s.Rules.SchedulerName)):
 		return plan.Consolidate
 	}
-	return plan.Unsteered
+	return plan.Drain
 }
 
 // limits are those of the profile, within which the plan may ask for fewer moves, and must fit into its object.

@@ -83,7 +83,7 @@ func (s *Session) verify(ctx context.Context, message *contract.Plan) (*plan.Pla
 	if err == nil && !checked.Empty() {
 		err = s.checkDisruptions(checked)
 	}
-	if err == nil && !checked.Empty() && s.Policy() != plan.Unsteered {
+	if err == nil && !checked.Empty() && s.Policy() != plan.Drain {
 		_, err = s.rehearse(ctx, checked)
 	}
 	if err == nil && consolidates {
@@ -95,7 +95,7 @@ func (s *Session) verify(ctx context.Context, message *contract.Plan) (*plan.Pla
 // decode reads a plan of the optimiser's, which chooses the nodes also of pods that another scheduler places.
 func (s *Session) decode(message *contract.Plan) (*plan.Plan, error) {
 	policy := s.Policy()
-	if policy == plan.Unsteered {
+	if policy == plan.Drain {
 		policy = plan.Consolidate
 	}
 	return plan.Decode(message, s.Snapshot, policy)

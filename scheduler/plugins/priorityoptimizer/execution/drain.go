@@ -20,11 +20,11 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// unsteered is the order of a plan whose pods another scheduler places. It works from the plan's record and the cluster
+// drain is the order of a plan whose pods another scheduler places. It works from the plan's record and the cluster
 // alone, so that a restarted process goes on where it was.
-type unsteered struct {
+type drain struct {
 	*draining.Run
-	in *Execution
+	in *ActivePlan
 	// moves are those of the record, by their pods.
 	moves map[types.UID]*packingplan.Step
 	// wanted is how many pods the workloads have whose controllers do not say how many they want.
@@ -38,10 +38,10 @@ type unsteered struct {
 // watch of its own, and would put the replacement on a node that is being emptied.
 const marksKnown = time.Second
 
-// BeginEmptying begins or continues a recorded plan whose pods another scheduler places.
-func (r *Runner) BeginEmptying(record *packingplan.Record, rules snapshot.Rules) *Execution {
+// BeginDrain begins or continues a recorded plan whose pods another scheduler places.
+func (r *Runner) BeginDrain(record *packingplan.Record, rules snapshot.Rules) *ActivePlan {
 	e := r.begin(record, rules)
-	d := &unsteered{in: e, moves: map[types.UID]*packingplan.Step{}, wanted: map[types.UID]int{},
+	d := &drain{in: e, moves: map[types.UID]*packingplan.Step{}, wanted: map[types.UID]int{},
 		idle: closedNodes{emptying: e.nodes, scope: rules.Scope}}
 	e.order, e.inTurn = d, true
 	byNode := map[string][]*packingplan.Step{}
@@ -59,7 +59,7 @@ func (r *Runner) BeginEmptying(record *packingplan.Record, rules snapshot.Rules)
 }
 
 // live is the pod of the move if it still takes room on its node.
-func (d *unsteered) live(move *packingplan.Step) *v1.Pod {
+func (d *drain) live(move *packingplan.Step) *v1.Pod {
 	namespace, name, _ := strings.Cut(move.Pod, "/")
 	live := d.in.View.Live(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(move.PodUID)}})
 	if live == nil || podutil.IsPodTerminal(live) {
@@ -69,14 +69,14 @@ func (d *unsteered) live(move *packingplan.Step) *v1.Pod {
 }
 
 // look says whether the plan still exists and this process still leads.
-func (d *unsteered) look(ctx context.Context) (end *records.Ending, ready bool) {
+func (d *drain) look(ctx context.Context) (end *records.Ending, ready bool) {
 	if d.in.Records.Shown(d.in.Record) == nil {
 		return records.End(packingplan.Aborted, records.MessageAborted), false
 	}
 	return nil, d.in.Records.Leadership.CheckCached(ctx) == nil
 }
 
-func (d *unsteered) next(ctx context.Context) (wave []departure) {
+func (d *drain) next(ctx context.Context) (wave []departure) {
 	now := d.in.Clock.Now()
 	d.idle.advance(ctx, now)
 	if d.in.notBefore.IsZero() {
@@ -90,7 +90,7 @@ func (d *unsteered) next(ctx context.Context) (wave []departure) {
 }
 
 // observe returns what the drain has to know of the cluster.
-func (d *unsteered) observe() draining.Seen {
+func (d *drain) observe() draining.Seen {
 	seen := draining.Seen{Workloads: map[types.UID]draining.Workload{}, Here: map[types.UID]*v1.Pod{}, Strangers: map[string]string{}}
 	for uid, move := range d.moves {
 		if pod := d.live(move); pod != nil {
@@ -112,7 +112,7 @@ func (d *unsteered) observe() draining.Seen {
 }
 
 // workload is what is seen of a controller and its pods.
-func (d *unsteered) workload(controller types.UID) (seen draining.Workload) {
+func (d *drain) workload(controller types.UID) (seen draining.Workload) {
 	for _, pod := range d.in.View.OfController(controller) {
 		if pod.DeletionTimestamp != nil || !d.in.View.Running(pod) {
 			continue
@@ -131,11 +131,11 @@ func (d *unsteered) workload(controller types.UID) (seen draining.Workload) {
 	return seen
 }
 
-func (d *unsteered) opened(departure) {}
+func (d *drain) opened(departure) {}
 
-func (d *unsteered) evicted(one departure) { d.Evicted(one.pod.UID, d.in.Clock.Now()) }
+func (d *drain) evicted(one departure) { d.Evicted(one.pod.UID, d.in.Clock.Now()) }
 
-func (d *unsteered) putOff(one departure, why error) error {
+func (d *drain) putOff(one departure, why error) error {
 	if errors.Is(why, errLater) {
 		d.PutOff(why.Error())
 	} else {
@@ -145,7 +145,7 @@ func (d *unsteered) putOff(one departure, why error) error {
 }
 
 // follow writes on the nodes how they ended. It says how a plan ends whose nodes are all done.
-func (d *unsteered) follow(ctx context.Context) *records.Ending {
+func (d *drain) follow(ctx context.Context) *records.Ending {
 	d.in.nodes.writeEnded(ctx)
 	if !d.Done() {
 		return nil
@@ -168,7 +168,7 @@ func (d *unsteered) follow(ctx context.Context) *records.Ending {
 }
 
 // describe puts into the status how far the moves have come. A pod is replaced once its workload is whole.
-func (d *unsteered) describe() (changed bool) {
+func (d *drain) describe() (changed bool) {
 	for _, move := range d.in.Record.Status.Moves() {
 		uid, next := types.UID(move.PodUID), move.State
 		switch here := d.seen.Here[uid] != nil; {
@@ -187,7 +187,7 @@ func (d *unsteered) describe() (changed bool) {
 	return changed
 }
 
-func (d *unsteered) conclude(ctx context.Context, _ bool) {
+func (d *drain) conclude(ctx context.Context, _ bool) {
 	d.idle.open(ctx)
 	d.seen = d.observe()
 }

@@ -23,10 +23,10 @@ import (
 // wakeEvery is how often the pods of a plan are activated although nothing changed.
 const wakeEvery = time.Second
 
-// steered is the order of a plan whose pods this scheduler places.
-type steered struct {
+// placing is the order of a plan whose pods this scheduler places.
+type placing struct {
 	*executor.Execution
-	in *Execution
+	in *ActivePlan
 	// touched are the nodes that the plan's pods leave or arrive on.
 	touched  []string
 	deadline time.Time
@@ -50,9 +50,9 @@ type steered struct {
 // snapshot, after are the nodes that pods have when it is done, and left is what remains of the plan of a former process.
 func (r *Runner) BeginPlacing(record *packingplan.Record, rules snapshot.Rules, now *snapshot.Snapshot, checked *plan.Plan,
 	execution *executor.Execution, after map[types.UID]string, left Remainder,
-) *Execution {
+) *ActivePlan {
 	e := r.begin(record, rules)
-	p := &steered{Execution: execution, in: e, states: statesOf(now, after), dirty: true,
+	p := &placing{Execution: execution, in: e, states: statesOf(now, after), dirty: true,
 		touched: slices.AppendSeq(checked.Nodes(), maps.Keys(execution.Outstanding())),
 		changed: r.Clock.Now(), deadline: r.Clock.Now().Add(timeoutFor(checked, r.Args))}
 	e.order, p.adopted = p, left.adopted
@@ -69,7 +69,7 @@ func (r *Runner) BeginPlacing(record *packingplan.Record, rules snapshot.Rules, 
 }
 
 // look takes in which pods have left, and says whether the rest of the plan can still be carried out.
-func (p *steered) look(ctx context.Context) (end *records.Ending, ready bool) {
+func (p *placing) look(ctx context.Context) (end *records.Ending, ready bool) {
 	p.noteGone()
 	var err error
 	if p.free, p.toCome, err = p.in.Room(ctx, p.Departing(), p.touched...); err != nil {
@@ -89,7 +89,7 @@ func (p *steered) look(ctx context.Context) (end *records.Ending, ready bool) {
 	return nil, true
 }
 
-func (p *steered) next(context.Context) (wave []departure) {
+func (p *placing) next(context.Context) (wave []departure) {
 	if about := p.in.Record.Status.Consolidation; about != nil {
 		for i := range about.Nodes {
 			if node := &about.Nodes[i]; node.State.Open() {
@@ -103,14 +103,14 @@ func (p *steered) next(context.Context) (wave []departure) {
 	return wave
 }
 
-func (p *steered) opened(one departure) { p.Opened(one.pod.UID) }
+func (p *placing) opened(one departure) { p.Opened(one.pod.UID) }
 
-func (p *steered) evicted(one departure) {
+func (p *placing) evicted(one departure) {
 	p.Evicted(one.pod.UID)
 	p.dirty = true
 }
 
-func (p *steered) putOff(one departure, why error) error {
+func (p *placing) putOff(one departure, why error) error {
 	if errors.Is(why, errUnanswered) {
 		p.Unanswered(one.pod.UID)
 	} else {
@@ -122,11 +122,11 @@ func (p *steered) putOff(one departure, why error) error {
 	return why
 }
 
-func (p *steered) describe() bool {
+func (p *placing) describe() bool {
 	return p.Describe(p.in.Record.Status.Steps)
 }
 
-func (p *steered) conclude(_ context.Context, completed bool) {
+func (p *placing) conclude(_ context.Context, completed bool) {
 	if completed {
 		for _, move := range p.adopted {
 			move.State = packingplan.Bound
@@ -135,7 +135,7 @@ func (p *steered) conclude(_ context.Context, completed bool) {
 }
 
 // noteGone reports to the execution which pods have left their nodes.
-func (p *steered) noteGone() {
+func (p *placing) noteGone() {
 	for _, pod := range p.Leaving() {
 		if !p.in.View.Running(pod.Object) {
 			p.Gone(pod.Object.UID)
@@ -145,7 +145,7 @@ func (p *steered) noteGone() {
 }
 
 // follow activates the pods that have an open place with room for them.
-func (p *steered) follow(context.Context) *records.Ending {
+func (p *placing) follow(context.Context) *records.Ending {
 	now := p.in.Clock.Now()
 	if !p.dirty && now.Sub(p.woken) < wakeEvery {
 		return nil
@@ -178,7 +178,7 @@ func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]s
 }
 
 // infeasible is why the rest of the plan can no longer be carried out, or "". To continue would only disrupt more pods.
-func (p *steered) infeasible(progress executor.Progress) string {
+func (p *placing) infeasible(progress executor.Progress) string {
 	now := p.in.Clock.Now()
 	if progress != p.progress {
 		p.progress, p.changed = progress, now
@@ -203,7 +203,7 @@ func (p *steered) infeasible(progress executor.Progress) string {
 }
 
 // stalled says whom the plan has waited for in vain, or "". Pods that are leaving get their grace period on top.
-func (p *steered) stalled(progress executor.Progress, idle time.Duration) string {
+func (p *placing) stalled(progress executor.Progress, idle time.Duration) string {
 	var grace time.Duration
 	for _, pod := range p.Leaving() {
 		grace = max(grace, snapshot.GraceOf(pod.Object))
@@ -231,7 +231,7 @@ func (p *steered) stalled(progress executor.Progress, idle time.Duration) string
 }
 
 // awaited names the replacements that the plan waits for until they are ready, for a message.
-func (p *steered) awaited() string {
+func (p *placing) awaited() string {
 	pods := p.Starting()
 	if len(pods) == 0 {
 		return ""
@@ -245,7 +245,7 @@ func (p *steered) awaited() string {
 
 // missingRoom says which room the plan lacks, or "". The free room and the plan's places are read one after the other,
 // so a pod that is just being bound, or whose binding just failed, may count twice. So room must be lacking for a while.
-func (p *steered) missingRoom(outstanding map[string]resources.Vector, now time.Time) string {
+func (p *placing) missingRoom(outstanding map[string]resources.Vector, now time.Time) string {
 	since := map[string]time.Time{}
 	for node, needed := range outstanding {
 		short := needed.ShortOf(p.free[node].Plus(p.toCome[node]))
