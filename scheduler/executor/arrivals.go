@@ -15,12 +15,13 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// Place is so many places of one kind on one node. Which pod leaves for one, and which arrives there, does not matter.
+// Place is so many places on one node for pods of one owner and class. Which pod leaves for one, and which arrives there,
+// does not matter.
 type Place struct {
 	Node     string
 	Requests resources.Vector
 
-	kind      snapshot.Kind
+	key       snapshot.ReplicaKey
 	namespace string
 	priority  int32
 	// settled are for pods that already wait; they are open from the start. inFlight are for replacements of moves that are
@@ -48,10 +49,11 @@ type Places struct {
 	Carried  bool
 
 	mu sync.Mutex
-	// kinds are the places of each kind by node, open counts those that are open, and replacements those in flight.
-	kinds              map[snapshot.Kind]map[string]*Place
-	open, replacements map[snapshot.Kind]int
-	// left counts the places of all kinds.
+	// byKey are the places by the pods that may take them, and by node; open counts those that are open, and replacements
+	// those in flight.
+	byKey              map[snapshot.ReplicaKey]map[string]*Place
+	open, replacements map[snapshot.ReplicaKey]int
+	// left counts all places.
 	left    int
 	holders map[types.UID]*holder
 	// moving is the room on each node for the replacements under way, needed that for all places.
@@ -63,25 +65,25 @@ type Places struct {
 }
 
 func newPlaces() *Places {
-	return &Places{kinds: map[snapshot.Kind]map[string]*Place{}, open: map[snapshot.Kind]int{},
-		replacements: map[snapshot.Kind]int{}, holders: map[types.UID]*holder{}, moving: map[string]resources.Vector{},
+	return &Places{byKey: map[snapshot.ReplicaKey]map[string]*Place{}, open: map[snapshot.ReplicaKey]int{},
+		replacements: map[snapshot.ReplicaKey]int{}, holders: map[types.UID]*holder{}, moving: map[string]resources.Vector{},
 		needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}}
 }
 
-// add adds so many places to those of their kind on their node. It must not be called once the places are in use.
+// add adds so many places to those with their key on their node. It must not be called once the places are in use.
 func (p *Places) add(made Place, settled, unopened int) {
-	known := p.kinds[made.kind][made.Node]
+	known := p.byKey[made.key][made.Node]
 	if known == nil {
-		if p.kinds[made.kind] == nil {
-			p.kinds[made.kind] = map[string]*Place{}
+		if p.byKey[made.key] == nil {
+			p.byKey[made.key] = map[string]*Place{}
 		}
 		if len(p.owned) == 0 || made.priority > p.Priority {
 			p.Priority = made.priority
 		}
 		made.settled, made.inFlight, made.unopened = 0, 0, 0
 		known = &made
-		p.kinds[made.kind][made.Node] = known
-		p.owned[made.kind.Owner] = append(p.owned[made.kind.Owner], known)
+		p.byKey[made.key][made.Node] = known
+		p.owned[made.key.Owner] = append(p.owned[made.key.Owner], known)
 	}
 	p.change(known, settled, 0, unopened)
 }
@@ -91,8 +93,8 @@ func (p *Places) change(of *Place, settled, inFlight, unopened int) {
 	of.settled += settled
 	of.inFlight += inFlight
 	of.unopened += unopened
-	p.open[of.kind] += settled + inFlight
-	p.replacements[of.kind] += inFlight
+	p.open[of.key] += settled + inFlight
+	p.replacements[of.key] += inFlight
 	addTo(p.moving, of, inFlight)
 	if change := settled + inFlight + unopened; change != 0 {
 		addTo(p.needed, of, change)
@@ -154,19 +156,19 @@ func (p *Places) Outstanding() map[string]resources.Vector {
 // Concerns says whether the pod is of an owner that the plan touches. It needs no lock.
 func (e *Execution) Concerns(pod *v1.Pod) bool { return e.owners.Has(snapshot.OwnerOf(pod)) }
 
-// kindOf is nothing for a pod whose owner is not in the plan: its spec is not hashed. For waiting pods it is the known
-// kind: they are looked up each time that a pod leaves.
-func (e *Execution) kindOf(pod *v1.Pod) snapshot.Kind {
+// keyOf is nothing for a pod whose owner is not in the plan: its spec is not hashed. For waiting pods it is the known key:
+// they are looked up each time that a pod leaves.
+func (e *Execution) keyOf(pod *v1.Pod) snapshot.ReplicaKey {
 	if !e.Concerns(pod) {
-		return snapshot.Kind{}
+		return snapshot.ReplicaKey{}
 	}
 	e.mu.Lock()
 	known, waits := e.waiting[pod.UID]
 	e.mu.Unlock()
 	if waits {
-		return known.kind
+		return known.key
 	}
-	return snapshot.Kind{Owner: snapshot.OwnerOf(pod), Class: e.classes.ID(pod)}
+	return snapshot.ReplicaKey{Owner: snapshot.OwnerOf(pod), Class: e.classes.ID(pod)}
 }
 
 // Plans says whether the plan has an open place for the pod, whatever room there is now. It costs the same for any plan:
@@ -175,10 +177,10 @@ func (e *Execution) Plans(pod *v1.Pod) bool {
 	if e == nil || !e.Concerns(pod) {
 		return false
 	}
-	kind := e.kindOf(pod)
+	key := e.keyOf(pod)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.open[kind] > 0
+	return e.open[key] > 0
 }
 
 // Nodes are those on which the plan has a place for the pod, and room. planned is false for a pod that the plan does not
@@ -188,25 +190,25 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	if e == nil || !e.Concerns(pod) {
 		return nil, false
 	}
-	kind := e.kindOf(pod)
+	key := e.keyOf(pod)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if free == nil {
 		free = func(node string) resources.Vector { return e.free[node] }
 	}
-	places, _ := e.placesFor(kind, free)
+	places, _ := e.placesFor(key, free)
 	for _, place := range places {
 		nodes = append(nodes, place.Node)
 	}
-	return nodes, e.open[kind] > 0
+	return nodes, e.open[key] > 0
 }
 
-// placesFor are the places that have room for a pod of the kind now, and whether they are open. A replacement whose open
-// places all lack room may take one for which no pod has left yet: the pods of a kind are alike, so the plan leads to the
-// same state. Without that, moves could wait for each other for ever.
-func (e *Execution) placesFor(kind snapshot.Kind, free func(node string) resources.Vector) (places []*Place, open bool) {
+// placesFor are the places that have room for a pod with the key now, and whether they are open. A replacement whose open
+// places all lack room may take one for which no pod has left yet: replicas are alike, so the plan leads to the same
+// state. Without that, moves could wait for each other for ever.
+func (e *Execution) placesFor(key snapshot.ReplicaKey, free func(node string) resources.Vector) (places []*Place, open bool) {
 	var unopened []*Place
-	for node, place := range e.kinds[kind] {
+	for node, place := range e.byKey[key] {
 		switch {
 		case place.open() > 0 && e.hasRoom(place, free(node), place.inFlight > 0):
 			places = append(places, place)
@@ -214,23 +216,23 @@ func (e *Execution) placesFor(kind snapshot.Kind, free func(node string) resourc
 			unopened = append(unopened, place)
 		}
 	}
-	open = len(places) > 0 || e.replacements[kind] == 0
+	open = len(places) > 0 || e.replacements[key] == 0
 	if !open {
 		places = unopened
 	}
-	if len(places) > 0 && e.vacant(kind) <= 0 {
+	if len(places) > 0 && e.vacant(key) <= 0 {
 		return nil, open
 	}
 	return places, open
 }
 
-// vacant counts the open places of a kind that pods may take: as many as are open, less the moves of which nobody knows yet
-// whether the pod leaves. One that stays must find a place later, also if another process carries the plan on by then: else
-// its own room would never become free.
-func (e *Execution) vacant(kind snapshot.Kind) int {
-	vacant := e.open[kind]
+// vacant counts the open places that pods with the key may take: as many as are open, less the moves of which nobody knows
+// yet whether the pod leaves. One that stays must find a place later, also if another process carries the plan on by then:
+// else its own room would never become free.
+func (e *Execution) vacant(key snapshot.ReplicaKey) int {
+	vacant := e.open[key]
 	for _, step := range e.steps {
-		if step.opened && step.state == packingplan.Waiting && step.To != "" && step.Pod.Kind() == kind {
+		if step.opened && step.state == packingplan.Waiting && step.To != "" && step.Pod.ReplicaKey() == key {
 			vacant--
 		}
 	}
@@ -246,17 +248,17 @@ func (e *Execution) hasRoom(place *Place, free resources.Vector, replaces bool) 
 	return place.Requests.FitsIn(free)
 }
 
-// Vacated are the nodes from which the plan evicts pods of the same kind. During the plan their replacements must not be
-// bound there, even if there is room: they could block the plan.
+// Vacated are the nodes from which the plan evicts pods that the pod can replace. During the plan their replacements must
+// not be bound there, even if there is room: they could block the plan.
 func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
 	if !e.Concerns(pod) {
 		return nil // like most pods: it is asked in each scheduling cycle
 	}
-	kind, nodes := e.kindOf(pod), sets.New[string]()
+	key, nodes := e.keyOf(pod), sets.New[string]()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, step := range e.steps {
-		if step.To == "" && step.state != packingplan.NotNeeded && step.Pod.Kind() == kind {
+		if step.To == "" && step.state != packingplan.NotNeeded && step.Pod.ReplicaKey() == key {
 			nodes.Insert(step.From)
 		}
 	}
@@ -266,14 +268,14 @@ func (e *Execution) Vacated(pod *v1.Pod) sets.Set[string] {
 // Reserve takes a place on the node for the pod; planned says whether Nodes named the node. It reports false if there is
 // none: then the pod is an ordinary one.
 func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
-	kind := e.kindOf(pod)
+	key := e.keyOf(pod)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.holders[pod.UID] != nil {
 		return true
 	}
-	place := e.kinds[kind][node]
-	if place == nil || e.vacant(kind) <= 0 {
+	place := e.byKey[key][node]
+	if place == nil || e.vacant(key) <= 0 {
 		return false
 	}
 	var early *step
@@ -294,18 +296,18 @@ func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
 // moveTo is the first move to the place for which the condition holds, or nil.
 func (e *Execution) moveTo(place *Place, holds func(*step) bool) *step {
 	for _, one := range e.steps {
-		if one.To == place.Node && one.Pod.Kind() == place.kind && holds(one) {
+		if one.To == place.Node && one.Pod.ReplicaKey() == place.key && holds(one) {
 			return one
 		}
 	}
 	return nil
 }
 
-// retarget gives a move whose pod stays for now, and whose place another pod of its kind has taken, an open place that
-// this pod could have had: rather one of a replacement than one of a pod that waits. If none is open any more, the pod that
-// came has the place of the one that is still to leave.
+// retarget gives a move whose pod stays for now, and whose place another replica has taken, an open place that this pod
+// could have had: rather one of a replacement than one of a pod that waits. If none is open any more, the pod that came has
+// the place of the one that is still to leave.
 func (e *Execution) retarget(s *step) {
-	open := slices.DeleteFunc(slices.Collect(maps.Values(e.kinds[s.Pod.Kind()])), func(one *Place) bool { return one.open() == 0 })
+	open := slices.DeleteFunc(slices.Collect(maps.Values(e.byKey[s.Pod.ReplicaKey()])), func(one *Place) bool { return one.open() == 0 })
 	if len(open) == 0 {
 		return
 	}
@@ -317,7 +319,7 @@ func (e *Execution) retarget(s *step) {
 		e.change(to, 0, -1, 1)
 	} else {
 		e.settle(e.target(s))
-		e.exchanged = append(e.exchanged, exchanged{s.Pod.Kind(), to.Node, s.To})
+		e.exchanged = append(e.exchanged, exchanged{s.Pod.ReplicaKey(), to.Node, s.To})
 		s.To = to.Node
 		e.change(to, -1, 0, 1)
 	}
@@ -330,7 +332,7 @@ func (e *Execution) retarget(s *step) {
 
 // exchanged is a place that a waiting pod has left to a move, and the one that it has taken for it.
 type exchanged struct {
-	kind     snapshot.Kind
+	key      snapshot.ReplicaKey
 	from, to string
 }
 
@@ -342,8 +344,8 @@ func (e *Execution) settle(place *Place) {
 			return
 		}
 	}
-	if i := slices.Index(e.arrived[place.kind], place.Node); i >= 0 {
-		e.arrived[place.kind] = slices.Delete(e.arrived[place.kind], i, i+1)
+	if i := slices.Index(e.arrived[place.key], place.Node); i >= 0 {
+		e.arrived[place.key] = slices.Delete(e.arrived[place.key], i, i+1)
 	}
 }
 
@@ -377,19 +379,19 @@ func (e *Execution) Bound(uid types.UID) bool {
 	if !held.ready {
 		e.starting[uid] = held.pod
 	}
-	kind := held.place.kind
-	e.arrived[kind] = append(e.arrived[kind], held.place.Node)
-	e.pair(kind)
+	key := held.place.key
+	e.arrived[key] = append(e.arrived[key], held.place.Node)
+	e.pair(key)
 	return true
 }
 
-// pair counts each replacement that has arrived for a move of its kind whose pod has gone. The pods may still terminate.
-func (e *Execution) pair(kind snapshot.Kind) {
+// pair counts each replacement with the key that has arrived for a move whose pod has gone. The pods may still terminate.
+func (e *Execution) pair(key snapshot.ReplicaKey) {
 	for _, move := range e.steps {
-		arrived := e.arrived[kind]
-		if len(arrived) > 0 && move.state == packingplan.Gone && move.To != "" && move.Pod.Kind() == kind {
-			e.exchange(move, e.kinds[kind][arrived[0]])
-			move.state, e.arrived[kind] = packingplan.Bound, arrived[1:]
+		arrived := e.arrived[key]
+		if len(arrived) > 0 && move.state == packingplan.Gone && move.To != "" && move.Pod.ReplicaKey() == key {
+			e.exchange(move, e.byKey[key][arrived[0]])
+			move.state, e.arrived[key] = packingplan.Bound, arrived[1:]
 		}
 	}
 }

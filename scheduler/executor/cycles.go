@@ -27,7 +27,7 @@ func (e *Execution) groups(waiting []*step) (groups [][]*step) {
 		joined.join(step.From, step.To)
 		joined.join(step.From, step.unit.steps[0].From) // a unit goes as a whole
 	}
-	for _, places := range e.kinds {
+	for _, places := range e.byKey {
 		first := ""
 		for node, place := range places {
 			switch {
@@ -106,12 +106,12 @@ func (e *Execution) shortestGap(waiting []*step, late map[string][]*Place, free 
 	})
 }
 
-// latePlaces are the open places of the kinds of which a replacement is waiting, by node.
+// latePlaces are the open places for which a replacement is waiting, by node.
 func (e *Execution) latePlaces() map[string][]*Place {
 	late := map[string][]*Place{}
-	for kind, places := range e.kinds {
+	for key, places := range e.byKey {
 		for node, p := range places {
-			if e.replacements[kind] > 0 && p.inFlight+p.unopened > 0 {
+			if e.replacements[key] > 0 && p.inFlight+p.unopened > 0 {
 				late[node] = append(late[node], p)
 			}
 		}

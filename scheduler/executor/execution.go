@@ -11,8 +11,8 @@
 //     place is taken once: Reserve takes it, Unreserve gives it back, and Bound completes it.
 //  3. Pods outside the plan only get what is free beyond the room of all outstanding arrivals.
 //  4. No more pods of one owner are being moved at a time than allowed. A move lasts until its replacement has been ready.
-//     Where a replacement waits for room while another place of its kind has some, it takes that one, even if the pod
-//     that the place was for has not left, so that owners do not wait for each other.
+//     Where a replacement waits for room while another place that it could take has some, it takes that one, even if the
+//     pod that the place was for has not left, so that owners do not wait for each other.
 //  5. An eviction that turns out not to be needed is not carried out.
 package executor
 
@@ -29,7 +29,7 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// step is a pod that leaves its node. What it was planned with may change: pods of a kind may exchange their targets.
+// step is a pod that leaves its node. What it was planned with may change: replicas may exchange their targets.
 type step struct {
 	plan.Step // To is empty for an eviction
 	unit      *unit
@@ -68,8 +68,8 @@ type Execution struct {
 	// steps are those of the pods that leave: moves and evictions.
 	steps []*step
 	byUID map[types.UID]*step
-	// units are those with a name, by the kinds of their pods, which belong to no other.
-	units   map[snapshot.Kind]*unit
+	// units are those with a name, by the keys of their pods, which belong to no other.
+	units   map[snapshot.ReplicaKey]*unit
 	owners  sets.Set[types.UID]
 	classes snapshot.Classes
 	// starting are the pods that the plan waits for: replacements that have a node and have not been ready yet.
@@ -80,8 +80,8 @@ type Execution struct {
 	waiting map[types.UID]waitingPod
 	// free is the room on the nodes of the plan at the last call of Activatable. It is never changed.
 	free map[string]resources.Vector
-	// arrived are the nodes of replacements that came before any pod of their kind was gone for them.
-	arrived map[snapshot.Kind][]string
+	// arrived are the nodes of replacements that came before any pod was gone that they could replace.
+	arrived map[snapshot.ReplicaKey][]string
 	// exchanged are the places that waiting pods have left, until the plan's object shows it.
 	exchanged []exchanged
 	// bound counts the places that are filled.
@@ -97,12 +97,12 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		free:     free,
 		byUID:    map[types.UID]*step{},
 		owners:   sets.New[types.UID](),
-		units:    map[snapshot.Kind]*unit{},
+		units:    map[snapshot.ReplicaKey]*unit{},
 		classes:  of.Classes,
 		Places:   newPlaces(),
 		starting: map[types.UID]*v1.Pod{},
 		vanished: map[types.UID]int{},
-		arrived:  map[snapshot.Kind][]string{},
+		arrived:  map[snapshot.ReplicaKey][]string{},
 		waiting:  map[types.UID]waitingPod{},
 	}
 	e.Carried = true
@@ -118,8 +118,8 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 
 // Expect adds places for pods that are still to be created. It must be called before the plan begins.
 func (e *Execution) Expect(places *Places) {
-	for kind, nodes := range places.kinds {
-		e.owners.Insert(kind.Owner)
+	for key, nodes := range places.byKey {
+		e.owners.Insert(key.Owner)
 		for _, place := range nodes {
 			e.add(*place, place.settled, 0)
 		}
@@ -129,12 +129,12 @@ func (e *Execution) Expect(places *Places) {
 
 // plan adds a step of the plan.
 func (e *Execution) plan(one plan.Step, to *unit) {
-	kind := one.Pod.Kind()
-	e.owners.Insert(kind.Owner)
+	key := one.Pod.ReplicaKey()
+	e.owners.Insert(key.Owner)
 	if one.Unit != "" {
-		e.units[kind] = to
+		e.units[key] = to
 	}
-	made := Place{Node: one.To, Requests: one.Pod.Requests, kind: kind, namespace: one.Pod.Object.Namespace, priority: one.Pod.Priority}
+	made := Place{Node: one.To, Requests: one.Pod.Requests, key: key, namespace: one.Pod.Object.Namespace, priority: one.Pod.Priority}
 	if one.From == "" {
 		e.add(made, 1, 0)
 		return
@@ -209,7 +209,7 @@ func (e *Execution) openAll(together *unit) {
 }
 
 // target are the places where the step's replacement may go.
-func (e *Execution) target(s *step) *Place { return e.kinds[s.Pod.Kind()][s.To] }
+func (e *Execution) target(s *step) *Place { return e.byKey[s.Pod.ReplicaKey()][s.To] }
 
 // Refused undoes Opened: the eviction was refused and will be tried again. A unit stays open once it has begun.
 func (e *Execution) Refused(uid types.UID) {
@@ -231,7 +231,7 @@ func (e *Execution) Refused(uid types.UID) {
 			one.opened = false
 			e.change(e.target(one), 0, -1, 1)
 		default:
-			e.retarget(one) // another pod of the kind has taken the place meanwhile
+			e.retarget(one) // another replica has taken the place meanwhile
 		}
 	}
 }
@@ -264,7 +264,7 @@ func (e *Execution) Gone(uid types.UID) {
 	defer e.mu.Unlock()
 	if step := e.byUID[uid]; step != nil && step.state == packingplan.Evicted {
 		step.state = packingplan.Gone
-		e.pair(step.Pod.Kind())
+		e.pair(step.Pod.ReplicaKey())
 	}
 }
 
@@ -299,7 +299,7 @@ func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, step := range e.evictions() {
-		if step.opened && step.Pod.Kind().Owner == owner && step.uid() != pod.UID {
+		if step.opened && step.Pod.ReplicaKey().Owner == owner && step.uid() != pod.UID {
 			count++
 		}
 	}
@@ -314,7 +314,7 @@ func (e *Execution) Describe(steps []*packingplan.Step) (changed bool) {
 	for _, one := range e.exchanged {
 		at := slices.IndexFunc(steps, func(told *packingplan.Step) bool {
 			arrives := e.byUID[types.UID(told.PodUID)] == nil && told.State != packingplan.Bound && told.State != packingplan.NotNeeded
-			return arrives && told.To == one.from && snapshot.KindOf(told) == one.kind
+			return arrives && told.To == one.from && snapshot.ReplicaKeyOf(told) == one.key
 		})
 		if at >= 0 {
 			steps[at].To, changed = one.to, true

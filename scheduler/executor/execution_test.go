@@ -70,7 +70,7 @@ func plansUnderWay(t *testing.T, usual int) uint64 {
 
 // Whatever the plan, even with many cycles, and however few pods of an owner may be away at a time: no node ever exceeds
 // its capacity, no pod moves before there is room for it, no place loses its room to a pod of the plan, and the plan ends
-// with every pod in its place. With races, too: pods of a kind are alike, so whichever comes first takes a place.
+// with every pod in its place. With races, too: replicas are alike, so whichever comes first takes a place.
 func TestWavesNeverExceedCapacityAndAlwaysEnd(t *testing.T) {
 	for _, races := range []bool{false, true} {
 		for _, atOnce := range []int{0, 1, 2} {
@@ -127,7 +127,7 @@ func TestReplacementTakesThePlaceOfAPodThatMayNotLeaveYet(t *testing.T) {
 	}
 }
 
-// A pod whose own node is the target of another pod of its kind stays, once the other has taken the place that it was to
+// A pod whose own node is the target of another replica stays, once the other has taken the place that it was to
 // have.
 func TestPodStaysInThePlaceThatWasAnothersTarget(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100).WithPods(10))
@@ -290,7 +290,7 @@ func TestRefusedEvictionClosesItsPlace(t *testing.T) {
 	}
 }
 
-// A pod of the kind that waited anyway must not take the place of a move that may still be refused: the pod would stay, with
+// A replica that waited anyway must not take the place of a move that may still be refused: the pod would stay, with
 // no place left, and so would the room that the plan needs on its node. Once the pod leaves for certain, any pod may come.
 func TestPlaceIsNotTakenBeforeItsPodLeavesForCertain(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
@@ -429,8 +429,8 @@ func TestPlaceOfAPodThatIsGoneIsDroppedWithoutAReplacement(t *testing.T) {
 	}
 }
 
-// A pod that still terminates has no replacement yet: none has vanished, and the pods of its kind that wait keep their places.
-func TestPlaceOfAWaitingPodIsKeptWhileAPodOfItsKindLeaves(t *testing.T) {
+// A pod that still terminates has no replacement yet: none has vanished, and the replicas that wait keep their places.
+func TestPlaceOfAWaitingPodIsKeptWhileAReplicaLeaves(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100))
 	waits, leaves := c.add("web", "", size(10, 10), 0), c.add("web", "n0", size(10, 10), 0)
 	e := executor.New(&plan.Plan{Placements: []plan.Step{{Pod: waits, To: "n1"}},

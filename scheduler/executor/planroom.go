@@ -29,16 +29,16 @@ func PlacesOf(record *packingplan.Record) *Places {
 		if !known || step.To == "" || step.State == packingplan.NotNeeded {
 			continue // its requests are not known, or it arrives nowhere
 		}
-		made.Node, made.kind = step.To, snapshot.KindOf(step)
+		made.Node, made.key = step.To, snapshot.ReplicaKeyOf(step)
 		made.namespace, _, _ = strings.Cut(step.Pod, "/")
 		places.add(made, 1, 0)
 	}
 	return places
 }
 
-// Claim says whether the pod holds a place on the node. Where no execution gives pods their places, it takes one of its
+// Occupy says whether the pod holds a place on the node. Where no execution gives pods their places, it takes one of its
 // owner's that is large enough.
-func (p *Places) Claim(pod *v1.Pod, node string, requests resources.Vector) bool {
+func (p *Places) Occupy(pod *v1.Pod, node string, requests resources.Vector) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if held := p.holders[pod.UID]; held != nil || p.Carried {
@@ -49,7 +49,7 @@ func (p *Places) Claim(pod *v1.Pod, node string, requests resources.Vector) bool
 	})
 }
 
-// Release gives back what Claim took.
+// Release gives back what Occupy took.
 func (p *Places) Release(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

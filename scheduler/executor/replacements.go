@@ -13,10 +13,10 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// waitingPod is a pod that waits for a node, and its kind, which is expensive to compute.
+// waitingPod is a pod that waits for a node, and its key, which is expensive to compute.
 type waitingPod struct {
-	pod  *v1.Pod
-	kind snapshot.Kind
+	pod *v1.Pod
+	key snapshot.ReplicaKey
 }
 
 // Note records a pod as the API shows it: one that waits for a node may be a replacement.
@@ -33,7 +33,7 @@ func (e *Execution) Note(pod *v1.Pod) {
 	defer e.mu.Unlock()
 	e.noteStart(pod, waits)
 	if waits {
-		e.waiting[pod.UID] = waitingPod{pod, snapshot.Kind{Owner: snapshot.OwnerOf(pod), Class: class}}
+		e.waiting[pod.UID] = waitingPod{pod, snapshot.ReplicaKey{Owner: snapshot.OwnerOf(pod), Class: class}}
 	} else {
 		delete(e.waiting, pod.UID)
 	}
@@ -41,13 +41,13 @@ func (e *Execution) Note(pod *v1.Pod) {
 
 // Forget drops a pod that no longer exists. If it has no controller, no other pod will take its place.
 func (e *Execution) Forget(pod *v1.Pod) {
-	kind := e.kindOf(pod)
+	key := e.keyOf(pod)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.waiting, pod.UID)
 	e.noteLost(pod)
-	if kind.Owner == pod.UID {
-		e.vacatePlaces(kind, 1)
+	if key.Owner == pod.UID {
+		e.vacatePlaces(key, 1)
 	}
 }
 
@@ -57,13 +57,13 @@ func (e *Execution) Forget(pod *v1.Pod) {
 func (e *Execution) GiveUpVanished() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	come := map[snapshot.Kind]int{}
+	come := map[snapshot.ReplicaKey]int{}
 	for _, one := range e.waiting {
-		come[one.kind]++
+		come[one.key]++
 	}
 	for _, step := range e.steps {
 		if step.opened && step.toLeave() {
-			come[step.Pod.Kind()]++ // it is still to leave: its replacement cannot have been missed
+			come[step.Pod.ReplicaKey()]++ // it is still to leave: its replacement cannot have been missed
 		}
 	}
 	given := 0
@@ -71,18 +71,19 @@ func (e *Execution) GiveUpVanished() int {
 		given += count
 		delete(e.vanished, owner)
 	}
-	for kind, open := range e.open {
-		given += e.vacatePlaces(kind, open-come[kind])
+	for key, open := range e.open {
+		given += e.vacatePlaces(key, open-come[key])
 	}
 	return given
 }
 
-// vacatePlaces drops so many settled places of a kind, or as many as there are; or all that is left of their unit.
-func (e *Execution) vacatePlaces(kind snapshot.Kind, most int) (given int) {
-	if together := e.units[kind]; together != nil && most > 0 {
+// vacatePlaces drops so many settled places for pods with the key, or as many as there are; or all that is left of their
+// unit.
+func (e *Execution) vacatePlaces(key snapshot.ReplicaKey, most int) (given int) {
+	if together := e.units[key]; together != nil && most > 0 {
 		return e.giveUp(together)
 	}
-	for _, place := range e.kinds[kind] {
+	for _, place := range e.byKey[key] {
 		for ; given < most && place.settled > 0; given++ {
 			e.change(place, -1, 0, 0)
 		}
@@ -102,9 +103,9 @@ func (e *Execution) giveUp(together *unit) (given int) {
 			given++
 		}
 	}
-	for kind, places := range e.kinds {
+	for key, places := range e.byKey {
 		for _, place := range places {
-			if e.units[kind] == together {
+			if e.units[key] == together {
 				given += place.settled
 				e.change(place, -place.settled, 0, 0)
 			}

@@ -18,8 +18,8 @@ type Departure struct {
 	Pod *snapshot.Pod
 	// To is where a replacement goes; empty for a pod that is left unplaced.
 	To string
-	// Early is set where the replacement will wait: moves wait for each other in a cycle, or another pod of the kind has
-	// taken the place.
+	// Early is set where the replacement will wait: moves wait for each other in a cycle, or another replica has taken
+	// the place.
 	Early bool
 }
 
@@ -39,7 +39,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	send := func(moves []*step, early bool) {
 		for _, step := range moves {
 			wave = append(wave, Departure{Pod: step.Pod, To: step.To, Early: early || step.opened})
-			away[step.Pod.Kind().Owner]++
+			away[step.Pod.ReplicaKey().Owner]++
 		}
 	}
 	waiting := packingplan.Units(waitingMoves(e.steps))
@@ -47,7 +47,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		if !e.maySend(moves, away) {
 			// It goes as soon as the replacement is ready that its owner lacks.
 			expected = expected || slices.ContainsFunc(moves, func(s *step) bool {
-				return starting[s.Pod.Kind().Owner] > 0 && s.Pod.Requests.FitsIn(room[s.To])
+				return starting[s.Pod.ReplicaKey().Owner] > 0 && s.Pod.Requests.FitsIn(room[s.To])
 			})
 		} else if takeRoom(moves, room) {
 			send(moves, false)
@@ -65,19 +65,19 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	return wave
 }
 
-// Activatable are the waiting pods that can take an open place now, by UID: no more of a kind than have room, and all that
-// a unit still lacks or none. free is the room on the nodes of the plan, which Nodes uses until the next call; the caller
-// must not change it.
+// Activatable are the waiting pods that can take an open place now, by UID: no more of an owner and class than have room,
+// and all that a unit still lacks or none. free is the room on the nodes of the plan, which Nodes uses until the next call;
+// the caller must not change it.
 func (e *Execution) Activatable(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.free = free
 	left := maps.Clone(free)
-	open := map[snapshot.Kind]int{}
+	open := map[snapshot.ReplicaKey]int{}
 	ready := map[string]*v1.Pod{}
 	lacking := map[*unit]int{}
-	for kind, together := range e.units {
-		for _, place := range e.kinds[kind] {
+	for key, together := range e.units {
+		for _, place := range e.byKey[key] {
 			lacking[together] += place.open() + place.unopened
 		}
 	}
@@ -85,32 +85,32 @@ func (e *Execution) Activatable(free map[string]resources.Vector, binding func(t
 		if binding(uid) {
 			continue
 		}
-		count, counted := open[one.kind]
+		count, counted := open[one.key]
 		if !counted {
-			count = e.placesWithRoom(one.kind, left)
+			count = e.placesWithRoom(one.key, left)
 		}
 		if count > 0 {
 			count--
 			ready[string(uid)] = one.pod
-			lacking[e.units[one.kind]]--
+			lacking[e.units[one.key]]--
 		}
-		open[one.kind] = count
+		open[one.key] = count
 	}
 	maps.DeleteFunc(ready, func(uid string, _ *v1.Pod) bool {
-		together := e.units[e.waiting[types.UID(uid)].kind]
+		together := e.units[e.waiting[types.UID(uid)].key]
 		return together != nil && lacking[together] > 0
 	})
 	return ready
 }
 
-// placesWithRoom counts the places that pods of a kind can take now, and takes their room away.
-func (e *Execution) placesWithRoom(kind snapshot.Kind, left map[string]resources.Vector) (count int) {
-	places, open := e.placesFor(kind, func(node string) resources.Vector { return left[node] })
-	vacant := e.vacant(kind)
+// placesWithRoom counts the places that pods with the key can take now, and takes their room away.
+func (e *Execution) placesWithRoom(key snapshot.ReplicaKey, left map[string]resources.Vector) (count int) {
+	places, open := e.placesFor(key, func(node string) resources.Vector { return left[node] })
+	vacant := e.vacant(key)
 	for _, place := range places {
 		most, replacing := place.open(), place.inFlight
 		if !open {
-			most, replacing = min(place.unopened, e.replacements[kind]-count), 0
+			most, replacing = min(place.unopened, e.replacements[key]-count), 0
 		}
 		for taken := 0; taken < most && count < vacant && e.hasRoom(place, left[place.Node], taken < replacing); taken++ {
 			left[place.Node] = left[place.Node].Minus(place.Requests)
@@ -150,9 +150,9 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 	}
 	expected = len(e.holders) > 0
 	now := func(node string) resources.Vector { return free[node] }
-	for kind, places := range e.kinds {
+	for key, places := range e.byKey {
 		if !expected {
-			places, _ := e.placesFor(kind, now)
+			places, _ := e.placesFor(key, now)
 			expected = len(places) > 0
 		}
 		for node, place := range places {
@@ -169,14 +169,14 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 // away are the moves under way whose replacement has no node, or has not been ready yet, by owner.
 func (e *Execution) away() map[types.UID]int {
 	away := e.notReady()
-	lacking := map[snapshot.Kind]int{}
+	lacking := map[snapshot.ReplicaKey]int{}
 	for _, step := range e.steps {
 		if step.To != "" && (step.unanswered || step.state == packingplan.Evicted || step.state == packingplan.Gone) {
-			lacking[step.Pod.Kind()]++
+			lacking[step.Pod.ReplicaKey()]++
 		}
 	}
-	for kind, count := range lacking {
-		away[kind.Owner] += max(0, count-len(e.arrived[kind]))
+	for key, count := range lacking {
+		away[key.Owner] += max(0, count-len(e.arrived[key]))
 	}
 	return away
 }
@@ -197,7 +197,7 @@ func (e *Execution) Limited() (count int) {
 // maySend says whether a unit may be moved: what has begun goes on, else its owners may all lose one more pod.
 func (e *Execution) maySend(moves []*step, away map[types.UID]int) bool {
 	return e.atOnce == 0 || moves[0].unit.begun() ||
-		!slices.ContainsFunc(moves, func(s *step) bool { return away[s.Pod.Kind().Owner] >= e.atOnce })
+		!slices.ContainsFunc(moves, func(s *step) bool { return away[s.Pod.ReplicaKey().Owner] >= e.atOnce })
 }
 
 // waitingMoves are those of the steps that are moves and wait.

@@ -94,18 +94,18 @@ type Moved struct {
 // Returns are the units of the plan that undo a move of an earlier one.
 func (p *Plan) Returns(history []Moved) []Step {
 	type way struct {
-		kind     snapshot.Kind
+		key      snapshot.ReplicaKey
 		from, to string
 	}
 	taken := map[way]bool{}
 	for _, moved := range history {
 		if moved.Owner != "" && moved.To != "" {
-			taken[way{snapshot.Kind{Owner: moved.Owner, Class: moved.Class}, moved.From, moved.To}] = true
+			taken[way{snapshot.ReplicaKey{Owner: moved.Owner, Class: moved.Class}, moved.From, moved.To}] = true
 		}
 	}
 	var returns []Step
 	for _, unit := range p.Units() {
-		if slices.ContainsFunc(unit, func(one Step) bool { return taken[way{one.Pod.Kind(), one.To, one.From}] }) {
+		if slices.ContainsFunc(unit, func(one Step) bool { return taken[way{one.Pod.ReplicaKey(), one.To, one.From}] }) {
 			returns = append(returns, slices.DeleteFunc(unit, placed)...)
 		}
 	}

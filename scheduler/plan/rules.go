@@ -134,13 +134,13 @@ func checkBudgets(plan *Plan, _ *snapshot.Snapshot) error {
 
 // checkUnits: no pod of one unit could be taken for that of another.
 func checkUnits(plan *Plan, _ *snapshot.Snapshot) error {
-	units := map[snapshot.Kind]string{}
+	units := map[snapshot.ReplicaKey]string{}
 	for _, step := range plan.Steps() {
-		unit, known := units[step.Pod.Kind()]
+		unit, known := units[step.Pod.ReplicaKey()]
 		if known && unit != step.Unit {
 			return refuse(MixedUnits, "pod %s is in unit %q, one like it in %q", name(step.Pod), step.Unit, unit)
 		}
-		units[step.Pod.Kind()] = step.Unit
+		units[step.Pod.ReplicaKey()] = step.Unit
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (l *Ledger) count(made *charge) {
 	if one := l.entries[made.from]; one != nil {
 		made.holds = one.node == made.node && anySelects(one.owners, made.pod)
 	} else if plan := l.plans[made.from]; plan != nil {
-		made.holds = plan.Claim(made.pod, made.node, made.requests)
+		made.holds = plan.Occupy(made.pod, made.node, made.requests)
 	}
 	if of := l.accounts[made.from]; made.holds {
 		l.version++

@@ -223,7 +223,7 @@ func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for uid, plan := range l.plans {
-		if plan.Claim(pod, node, requests) {
+		if plan.Occupy(pod, node, requests) {
 			taken, ok = Taken{Name: plan.name, UID: uid, Planned: true}, true
 			break
 		}

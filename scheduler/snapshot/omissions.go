@@ -10,8 +10,8 @@ import (
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 )
 
-// Kinds of things that the message lacks although the cluster has them, or that are held fast although no rule of the
-// cluster says so. A proof about the message is none about the cluster then.
+// What the message lacks although the cluster has it, or holds fast although no rule of the cluster says so. A proof about
+// the message is none about the cluster then.
 const (
 	untriedPods     = "waiting pods that the scheduler has yet to try"
 	droppedPods     = "waiting pods that are left to another plan or to the scheduler"
@@ -28,7 +28,7 @@ const (
 // pinnedPods are running pods that stay for a reason that is not in the snapshot.
 func pinnedPods(reason string) string { return "running pods that stay: " + reason }
 
-// Omission counts the things of a kind that the message lacks.
+// Omission is something that the message lacks, and how many there are.
 type Omission struct {
 	What  string
 	Count int

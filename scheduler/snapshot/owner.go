@@ -42,14 +42,14 @@ type owner struct {
 	job      *batchv1.Job
 }
 
-// kindsOwn are the controllers of pods whose objects are looked up, by the group of their kind.
-var kindsOwn = map[string]string{"ReplicaSet": appsv1.GroupName, "StatefulSet": appsv1.GroupName, "Deployment": appsv1.GroupName,
+// controllerGroups are the API groups of the controllers that are looked up, by kind.
+var controllerGroups = map[string]string{"ReplicaSet": appsv1.GroupName, "StatefulSet": appsv1.GroupName, "Deployment": appsv1.GroupName,
 	"Job": batchv1.GroupName, "ReplicationController": v1.GroupName}
 
 // lookUp is the object that a controller reference names. known is false where that cannot be said: the kind is not
 // listed, or one of another group with the same name.
 func lookUp(in Workloads, namespace string, ref *metav1.OwnerReference) (object metav1.Object, known bool) {
-	group, ours := kindsOwn[ref.Kind]
+	group, ours := controllerGroups[ref.Kind]
 	if version, err := schema.ParseGroupVersion(ref.APIVersion); !ours || err != nil ||
 		ref.APIVersion != "" && version.Group != group {
 		return nil, false

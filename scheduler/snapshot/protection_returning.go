@@ -14,7 +14,7 @@ import (
 func KeptAway(pod *v1.Pod, in Workloads, rules Rules) string {
 	of := subjectOf(pod, &rules)
 	of.owner, of.class = sourcesOf(in, pod.Namespace, of.controller).owner(), &class{message: &contract.PodClass{}}
-	of.admission = &admission{in: in, verdicts: map[Kind]verdict{}}
+	of.admission = &admission{in: in, verdicts: map[ReplicaKey]verdict{}}
 	return firstOf(returning, of)
 }
 
@@ -34,8 +34,8 @@ type admission struct {
 	in Workloads
 	// pods are all pods that are known; they may be nil.
 	pods []*known
-	// verdicts by kind: the pods of one kind are alike.
-	verdicts map[Kind]verdict
+	// verdicts are the same for all replicas.
+	verdicts map[ReplicaKey]verdict
 }
 
 // verdict is what the API server would say of a replacement.
@@ -49,11 +49,11 @@ func (a *admission) verdictOn(s *subject) verdict {
 	if len(quotas) == 0 && len(limits) == 0 && s.pod.Annotations[byLimitRanger] == "" {
 		return verdict{}
 	}
-	kind := Kind{s.pod.UID, s.class.message.Id}
+	key := ReplicaKey{s.pod.UID, s.class.message.Id}
 	if s.controller != nil {
-		kind.Owner = s.controller.UID
+		key.Owner = s.controller.UID
 	}
-	of, known := a.verdicts[kind]
+	of, known := a.verdicts[key]
 	if known {
 		return of
 	}
@@ -62,7 +62,7 @@ func (a *admission) verdictOn(s *subject) verdict {
 	for _, one := range quotas {
 		of.overQuota = of.overQuota || !made.fitsInto(one, a.pods, func() bool { return a.isContested(s.pod.Namespace) })
 	}
-	a.verdicts[kind] = of
+	a.verdicts[key] = of
 	return of
 }
 

@@ -221,7 +221,7 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	for _, one := range input.Namespaces {
 		namespaces[one.Name] = one
 	}
-	admission := &admission{in: input.Workloads, pods: pods, verdicts: map[Kind]verdict{}}
+	admission := &admission{in: input.Workloads, pods: pods, verdicts: map[ReplicaKey]verdict{}}
 	siblings := siblingsOf(pods)
 	counted := make([]subject, 0, len(pods))
 	for _, pod := range pods {
@@ -371,14 +371,14 @@ func counts(pod *v1.Pod, node string, rules Rules) bool {
 	return !podutil.IsPodTerminal(pod) && (node != "" || waits)
 }
 
-// Kind identifies pods that can replace each other: those of one owner and one class.
-type Kind struct {
+// ReplicaKey identifies pods that can replace each other: those of one owner and one class.
+type ReplicaKey struct {
 	Owner types.UID
 	Class string
 }
 
-// Kind is that of the pod. No other pod can replace one without a controller: it is its own owner.
-func (p *Pod) Kind() Kind { return Kind{cmp.Or(p.Owner, p.Object.UID), p.Class} }
+// ReplicaKey is that of the pod. No other pod can replace one without a controller: it is its own owner.
+func (p *Pod) ReplicaKey() ReplicaKey { return ReplicaKey{cmp.Or(p.Owner, p.Object.UID), p.Class} }
 
 // OwnerOf is the pod's controller, or the pod itself.
 func OwnerOf(pod *v1.Pod) types.UID {
@@ -388,9 +388,9 @@ func OwnerOf(pod *v1.Pod) types.UID {
 	return pod.UID
 }
 
-// KindOf is that of the pods that may take the step's place: of its pod and of the replacements.
-func KindOf(step *packingplan.Step) Kind {
-	return Kind{types.UID(cmp.Or(step.OwnerUID, step.PodUID)), step.Class}
+// ReplicaKeyOf is that of the pods that may take the step's place: of its pod and of the replacements.
+func ReplicaKeyOf(step *packingplan.Step) ReplicaKey {
+	return ReplicaKey{types.UID(cmp.Or(step.OwnerUID, step.PodUID)), step.Class}
 }
 
 // Pair is a class of pods and a node.

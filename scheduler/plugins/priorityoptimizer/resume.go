@@ -56,7 +56,7 @@ func (l *loop) keepBack(record *packingplan.Record) {
 	case record != nil && l.letGo == nil:
 		owners := sets.New[types.UID]()
 		for _, step := range record.Status.Steps {
-			owners.Insert(snapshot.KindOf(step).Owner)
+			owners.Insert(snapshot.ReplicaKeyOf(step).Owner)
 		}
 		l.letGo = l.plugin.HoldBack(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) })
 	}

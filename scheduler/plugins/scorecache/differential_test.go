@@ -41,7 +41,7 @@ func TestTheCacheChoosesAsScoringAllNodesWould(t *testing.T) {
 	}
 }
 
-// randomInstance fills a cluster of unequal nodes with a few kinds of pods, to about its brim, while nodes
+// randomInstance fills a cluster of unequal nodes with pods of a few templates, to about its brim, while nodes
 // change, come and go, and pods are deleted.
 func randomInstance(seed uint64) simulation.Instance {
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -49,12 +49,12 @@ func randomInstance(seed uint64) simulation.Instance {
 	for i := range 5 + random.IntN(20) {
 		instance.Nodes = append(instance.Nodes, *randomNode(random, nodeName(i)))
 	}
-	kinds := make([]func(string) v1.Pod, 1+random.IntN(4))
-	for i := range kinds {
-		kinds[i] = randomKind(random)
+	templates := make([]func(string) v1.Pod, 1+random.IntN(4))
+	for i := range templates {
+		templates[i] = randomTemplate(random)
 	}
 	for i := range 10 * len(instance.Nodes) {
-		made := kinds[random.IntN(len(kinds))](fmt.Sprintf("pod-%04d", i))
+		made := templates[random.IntN(len(templates))](fmt.Sprintf("pod-%04d", i))
 		if random.IntN(20) == 0 {
 			made.Spec.NodeName = instance.Nodes[random.IntN(len(instance.Nodes))].Name
 		}
@@ -85,8 +85,8 @@ func randomNode(random *rand.Rand, name string) *v1.Node {
 	return node(name, sizes[random.IntN(3)], 4*sizes[random.IntN(3)], changes...)
 }
 
-// randomKind returns what makes pods of one kind. Some kinds the cache has to leave alone.
-func randomKind(random *rand.Rand) func(string) v1.Pod {
+// randomTemplate returns what makes pods of one template. Some templates the cache has to leave alone.
+func randomTemplate(random *rand.Rand) func(string) v1.Pod {
 	cpuMilli, memoryMiB := 100*random.Int64N(12), 128*random.Int64N(16)
 	var changes []func(*v1.Pod)
 	switch random.IntN(9) {
@@ -188,9 +188,9 @@ func zonedInstance(seed uint64) simulation.Instance {
 		}
 	}
 	blockers := len(instance.Pods)
-	kinds := []func(string) v1.Pod{zonedKind(random), zonedKind(random)}
+	templates := []func(string) v1.Pod{zonedTemplate(random), zonedTemplate(random)}
 	for i := range 12 * len(instance.Nodes) {
-		instance.Pods = append(instance.Pods, kinds[random.IntN(2)](fmt.Sprintf("pod-%04d", i)))
+		instance.Pods = append(instance.Pods, templates[random.IntN(2)](fmt.Sprintf("pod-%04d", i)))
 	}
 	for range 3 + random.IntN(8) {
 		after := blockers + random.IntN(len(instance.Pods)-blockers)
@@ -203,8 +203,8 @@ func zonedInstance(seed uint64) simulation.Instance {
 	return instance
 }
 
-// zonedKind makes pods that are spread over zones, by the default constraints or by their own.
-func zonedKind(random *rand.Rand) func(string) v1.Pod {
+// zonedTemplate makes pods that are spread over zones, by the default constraints or by their own.
+func zonedTemplate(random *rand.Rand) func(string) v1.Pod {
 	cpuMilli, skew := 100*(1+random.Int64N(4)), 1+random.Int32N(3)
 	var changes []func(*v1.Pod)
 	if random.IntN(2) == 0 {

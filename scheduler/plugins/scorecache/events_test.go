@@ -18,9 +18,9 @@ import (
 // TestEqualPodsShareARanking: the second pod pays for it, and as much of it may be used before the next as the paper's tau
 // says. With room for two keys, the third drops the one that was not asked for.
 func TestEqualPodsShareARanking(t *testing.T) {
-	var kinds []v1.Pod
-	for i, kind := range []int64{1, 1, 2, 2, 1, 3, 3, 1, 2} {
-		kinds = append(kinds, pod(fmt.Sprintf("pod-%d", i), 100*kind, 128))
+	var threeSizes []v1.Pod
+	for i, size := range []int64{1, 1, 2, 2, 1, 3, 3, 1, 2} {
+		threeSizes = append(threeSizes, pod(fmt.Sprintf("pod-%d", i), 100*size, 128))
 	}
 	for name, row := range map[string]struct {
 		args map[string]any
@@ -34,7 +34,7 @@ func TestEqualPodsShareARanking(t *testing.T) {
 		"a tenth of it": {map[string]any{"refreshThreshold": 0.1}, pods(41, 100, 128), map[string]int{"refreshes_total consumed": 7}},
 		"all of it":     {map[string]any{"refreshThreshold": 1}, pods(41, 100, 128), map[string]int{"refreshes_total consumed": 0}},
 		// 3 drops 2, so that 1 is served by its ranking once more, and 2 is unknown again and drops 3.
-		"three kinds": {map[string]any{"maxEntries": 2}, kinds, map[string]int{
+		"three sizes": {map[string]any{"maxEntries": 2}, threeSizes, map[string]int{
 			"evictions_total": 2, "refreshes_total first": 3, "misses_total unknown": 4, "hits_total": 2}},
 	} {
 		t.Run(name, func(t *testing.T) {

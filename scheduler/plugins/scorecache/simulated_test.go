@@ -237,14 +237,14 @@ func TestAsManyPodsArePlacedAndAsEvenlyAsByTheStockScheduler(t *testing.T) {
 	}
 }
 
-// evenInstance has equal nodes and a few kinds of small pods, fewer than there is room for.
+// evenInstance has equal nodes and small pods of a few sizes, fewer than there is room for.
 func evenInstance(seed uint64) simulation.Instance {
 	random := rand.New(rand.NewPCG(seed, 2))
 	instance := simulation.Instance{Nodes: nodes(30+random.IntN(40), 8000, 32768)}
-	kinds := 1 + random.IntN(4)
+	sizes := 1 + random.IntN(4)
 	for i := range (2 + random.IntN(3)) * len(instance.Nodes) {
-		kind := int64(i % kinds)
-		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("pod-%04d", i), 100+50*kind, 256+128*kind))
+		size := int64(i % sizes)
+		instance.Pods = append(instance.Pods, pod(fmt.Sprintf("pod-%04d", i), 100+50*size, 256+128*size))
 	}
 	return instance
 }

@@ -70,7 +70,7 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 
 // add adds what is left of one step; open says that its place is. It reports false if its pod is gone and no other has
 // come.
-func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, waiting podsByKind) bool {
+func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, waiting podsByKey) bool {
 	switch {
 	case step.From == "":
 		switch {
@@ -88,12 +88,12 @@ func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, wa
 	case !open:
 		step.State = packingplan.Bound
 	default:
-		pods := waiting[snapshot.KindOf(step)]
+		pods := waiting[snapshot.ReplicaKeyOf(step)]
 		if len(pods) == 0 {
 			r.Awaited = append(r.Awaited, step)
 			return false
 		}
-		waiting[snapshot.KindOf(step)] = pods[1:]
+		waiting[snapshot.ReplicaKeyOf(step)] = pods[1:]
 		r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(pods[0].Object.UID), To: step.To})
 		r.adopted, r.starting = append(r.adopted, step), append(r.starting, pods[0].Object)
 	}
@@ -103,18 +103,18 @@ func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, wa
 // waits says whether the pod is there and has no node.
 func waits(pod *snapshot.Pod) bool { return pod != nil && pod.Node == "" }
 
-// site is where pods of one kind run.
+// site is where pods that can replace each other run.
 type site struct {
-	kind snapshot.Kind
+	key  snapshot.ReplicaKey
 	node string
 }
 
 func targetOf(step *packingplan.Step) site {
-	return site{snapshot.KindOf(step), step.To}
+	return site{snapshot.ReplicaKeyOf(step), step.To}
 }
 
 // arrivalsOf are the pods that have taken a place of the plan and stay, whichever pod it was for. A pod elsewhere, or of
-// another kind, has taken none, whatever its annotation says: tenants can write annotations too.
+// another owner or class, has taken none, whatever its annotation says: tenants can write annotations too.
 func arrivalsOf(record *packingplan.Record, now *snapshot.Snapshot) (arrived []*snapshot.Pod) {
 	targets := sets.New[site]()
 	for _, step := range record.Status.Steps {
@@ -123,7 +123,7 @@ func arrivalsOf(record *packingplan.Record, now *snapshot.Snapshot) (arrived []*
 	for _, pod := range now.Pods {
 		taken, some := reservation.TakenBy(pod.Object)
 		if some && taken.UID == record.UID() && pod.Immovable != snapshot.Terminating && !waits(pod) &&
-			targets.Has(site{pod.Kind(), pod.Node}) {
+			targets.Has(site{pod.ReplicaKey(), pod.Node}) {
 			arrived = append(arrived, pod)
 		}
 	}
@@ -132,28 +132,28 @@ func arrivalsOf(record *packingplan.Record, now *snapshot.Snapshot) (arrived []*
 
 // dealPlaces deals the targets of the steps that are not done out anew: those that no pod has taken go first to the
 // pods that still run, then to those that wait, then to the replacements that are still to come. It returns the steps
-// that get one of them. A step keeps its target if it can. Pods of a kind are alike, so the plan leads to the same state.
+// that get one of them. A step keeps its target if it can. Replicas are alike, so the plan leads to the same state.
 func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*snapshot.Pod,
 ) (open sets.Set[*packingplan.Step]) {
 	taken := map[site]int{}
 	for _, pod := range arrived {
-		taken[site{pod.Kind(), pod.Node}]++
+		taken[site{pod.ReplicaKey(), pod.Node}]++
 	}
 	for _, step := range status.Steps {
 		if step.State == packingplan.Bound {
 			taken[targetOf(step)]--
 		}
 	}
-	free, filled := map[snapshot.Kind][]*packingplan.Step{}, map[snapshot.Kind][]*packingplan.Step{}
+	free, filled := map[snapshot.ReplicaKey][]*packingplan.Step{}, map[snapshot.ReplicaKey][]*packingplan.Step{}
 	for _, step := range status.Steps {
 		at := targetOf(step)
 		switch {
 		case step.To == "" || step.State == packingplan.Bound || step.State == packingplan.NotNeeded:
 		case taken[at] > 0:
 			taken[at]--
-			filled[at.kind] = append(filled[at.kind], step)
+			filled[at.key] = append(filled[at.key], step)
 		default:
-			free[at.kind] = append(free[at.kind], step)
+			free[at.key] = append(free[at.key], step)
 		}
 	}
 	turn := func(step *packingplan.Step) int {
@@ -168,11 +168,11 @@ func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*s
 		return 3
 	}
 	open = sets.New[*packingplan.Step]()
-	for kind, places := range free {
-		steps := slices.Concat(places, filled[kind])
+	for key, places := range free {
+		steps := slices.Concat(places, filled[key])
 		slices.SortStableFunc(steps, func(a, b *packingplan.Step) int { return turn(a) - turn(b) })
 		come, done := steps[:len(places)], steps[len(places):]
-		nodes, others := nodesOf(places), nodesOf(filled[kind])
+		nodes, others := nodesOf(places), nodesOf(filled[key])
 		assign(come, nodes)
 		assign(done, others)
 		open.Insert(come...)
@@ -204,17 +204,17 @@ func assign(steps []*packingplan.Step, nodes []string) {
 	}
 }
 
-type podsByKind map[snapshot.Kind][]*snapshot.Pod
+type podsByKey map[snapshot.ReplicaKey][]*snapshot.Pod
 
-// replacementsOf are the waiting pods that the plan does not name, by kind and in the order of names.
-func replacementsOf(status *packingplan.Status, now *snapshot.Snapshot) podsByKind {
-	named, waiting := sets.New[string](), podsByKind{}
+// replacementsOf are the waiting pods that the plan does not name, by their keys and in the order of names.
+func replacementsOf(status *packingplan.Status, now *snapshot.Snapshot) podsByKey {
+	named, waiting := sets.New[string](), podsByKey{}
 	for _, step := range status.Steps {
 		named.Insert(step.PodUID)
 	}
 	for uid, pod := range now.Pods {
 		if waits(pod) && pod.Owner != "" && !named.Has(string(uid)) {
-			waiting[pod.Kind()] = append(waiting[pod.Kind()], pod)
+			waiting[pod.ReplicaKey()] = append(waiting[pod.ReplicaKey()], pod)
 		}
 	}
 	for _, pods := range waiting {

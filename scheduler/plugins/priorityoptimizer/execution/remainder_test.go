@@ -101,9 +101,9 @@ func webPod(name, node, takenFrom string) *snapshot.Pod {
 	return &snapshot.Pod{Object: object, Class: "c", Owner: "rs-web", Node: node}
 }
 
-// Pods of a kind are alike: any of them may have taken the place that was made for the replacement of another one. The plan
+// Replicas are alike: any of them may have taken the place that was made for the replacement of another one. The plan
 // must not send a second pod there, for which there is no room. A replacement that is still to be created has its place, too.
-func TestPlaceThatAnotherPodOfTheKindHasTakenIsNotGivenTwice(t *testing.T) {
+func TestPlaceThatAnotherReplicaHasTakenIsNotGivenTwice(t *testing.T) {
 	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
 	record.Status.Steps = []*packingplan.Step{{PodUID: "gone", OwnerUID: "rs-web", Class: "c", From: "n2", To: "n1", State: "Evicted"}}
 	for text, c := range map[string]struct {
@@ -135,7 +135,7 @@ func TestAForgedAnnotationIsNoArrival(t *testing.T) {
 		{PodUID: "left", OwnerUID: "rs-web", Class: "c", From: "n3", State: packingplan.Evicted}}
 	other := webPod("other", "n1", "uid-plan")
 	other.Owner = "rs-other"
-	for text, forged := range map[string]*snapshot.Pod{"another kind": other, "elsewhere": webPod("elsewhere", "n4", "uid-plan"),
+	for text, forged := range map[string]*snapshot.Pod{"another owner": other, "elsewhere": webPod("elsewhere", "n4", "uid-plan"),
 		"waits": webPod("waits", "", "uid-plan")} {
 		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{forged.Object.UID: forged}}
 

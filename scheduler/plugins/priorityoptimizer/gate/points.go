@@ -43,7 +43,7 @@ const cycleStateKey = fwk.StateKey(Name)
 type cycleState struct {
 	execution *executor.Execution
 	// outstanding is the room that the plan still needs on each node, and vacated are the nodes from which it evicts
-	// pods of the same kind. Neither is ever changed.
+	// other replicas of the pod's owner and class. Neither is ever changed.
 	outstanding map[string]resources.Vector
 	vacated     sets.Set[string]
 	requests    resources.Vector
@@ -112,7 +112,7 @@ func (g *Gate) freeOn(name string) resources.Vector {
 }
 
 // Filter keeps pods outside the plan off the nodes where they would take room that the plan still needs, and off those
-// from which the plan evicts pods of their kind.
+// from which the plan evicts pods that they can replace.
 func (g *Gate) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	seen := g.stateOf(state)
 	name := node.Node().Name
