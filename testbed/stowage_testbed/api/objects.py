@@ -29,6 +29,20 @@ def is_observed(body: Mapping[str, Any]) -> bool:
     return bool(seen >= body["metadata"].get("generation", 1))
 
 
+def list_dropped(asked: object, made: object, path: str) -> Iterator[str]:
+    """Yield the fields of an object that the server left out."""
+    if isinstance(asked, dict) and isinstance(made, dict):
+        for name, value in asked.items():
+            if name in made:
+                yield from list_dropped(value, made[name], f"{path}.{name}")
+            elif value:  # the server leaves out what is empty
+                yield f"{path}.{name}"
+    elif isinstance(asked, list) and isinstance(made, list) and len(asked) == len(made):
+        # Where there are more, the server has added some of its own.
+        for number, (one, other) in enumerate(zip(asked, made, strict=True)):
+            yield from list_dropped(one, other, f"{path}[{number}]")
+
+
 class Objects:
     """The objects of a cluster by kind, name and namespace.
 

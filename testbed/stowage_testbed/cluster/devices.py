@@ -19,6 +19,7 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import make_manifest
 
 GROUP_VERSION = "resource.k8s.io/v1"
+DEVICE_KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 DRIVER = "gpu.stowage.dev"
 NODE_LABEL = "stowage.dev/node"
 
@@ -271,6 +272,26 @@ def make_classes(sets: Iterable[Devices]) -> list[Manifest]:
                 spec["extendedResourceName"] = one.resource
             classes.setdefault(name, make_manifest(GROUP_VERSION, "DeviceClass", name, spec=spec))
     return list(classes.values())
+
+
+def find_fault(sets: Sequence[Devices]) -> str:
+    """Return why devices cannot be on one node, empty if they can."""
+    drivers = {one.driver: one.sort for one in sets}
+    for driver, sort in drivers.items():
+        if same := [other for other, named in drivers.items() if named == sort and other != driver]:
+            return f"the `driver`s {driver} and {same[0]} both call a device {sort}-0; let one begin otherwise"
+    return find_clash(sets)
+
+
+def find_clash(sets: Iterable[Devices]) -> str:
+    """Return why devices cannot be on one cluster, empty if they can."""
+    by_name: dict[str, Manifest] = {}
+    for one in dict.fromkeys(sets):
+        for manifest in make_classes([one]):
+            name = manifest["metadata"]["name"]
+            if by_name.setdefault(name, manifest) != manifest:
+                return f"two kinds of `devices` are of device class {name!r}; give one of them another `name`"
+    return ""
 
 
 def make_pool(

@@ -19,6 +19,8 @@ from stowage_testbed.api.objects import Objects
 from stowage_testbed.base import health
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
+from stowage_testbed.cluster.device_pools import create_classes, create_slices, delete_slices
+from stowage_testbed.cluster.devices import Devices, Shares, find_clash, find_fault
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.observe.change import Change, JsonObject, name_of
 from stowage_testbed.observe.node import ready_of
@@ -80,6 +82,7 @@ class NodePool:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     zones: tuple[str, ...] = ()
+    devices: tuple[Devices, ...] = ()
 
     def __post_init__(self) -> None:
         always = {name: self.resources[name] for name in (CPU, MEMORY, PODS)}
@@ -87,6 +90,8 @@ class NodePool:
         issues = [f"{name} is {size}, it must be 1 or more" for name, size in sizes.items() if size < 1]
         if self.count > MOST_NODES:
             issues.append(f"count is {self.count}, it must be {MOST_NODES} or less")
+        if fault := find_fault(self.devices):
+            issues.append(fault)
         if issues:
             raise NodePoolError(f"node pool {self.name_prefix!r}", issues)
 
@@ -124,7 +129,7 @@ def metrics_path(node: str) -> str:
     return f"/metrics/nodes/{node}/metrics/resource"
 
 
-EXAMPLE = "{prefix: gpu, count: 3, cpu: 4, memory: 8Gi, zones: [a, b]}"
+EXAMPLE = "{prefix: gpu, count: 3, cpu: 4, memory: 8Gi, zones: [a, b], devices: {model: H100, count: 8}}"
 
 
 def _amount(name: str, quantity: Any) -> int:
@@ -132,6 +137,10 @@ def _amount(name: str, quantity: Any) -> int:
     if amount < 1:
         raise ValueError(f"{quantity!r} must be more than 0")
     return amount
+
+
+def _list_devices(written: Any) -> Any:
+    return [written] if isinstance(written, dict) else written
 
 
 class _Pool(BaseModel):
@@ -145,6 +154,7 @@ class _Pool(BaseModel):
     labels: dict[str, str] = {}
     taints: tuple[Taint, ...] = ()
     zones: tuple[str, ...] = ()
+    devices: Annotated[tuple[Devices, ...], BeforeValidator(_list_devices)] = ()
 
     @field_validator("resources")
     @classmethod
@@ -159,6 +169,7 @@ class _Pool(BaseModel):
             labels=self.labels,
             taints=self.taints,
             zones=self.zones,
+            devices=self.devices,
         )
 
 
@@ -173,6 +184,8 @@ def parse_node_specs(specs: Sequence[str]) -> list[NodePool]:
         for pool in _read(spec):
             if pool.name_prefix in {other.name_prefix for other in pools}:
                 raise _malformed(spec, [f"a second pool is called {pool.name_prefix!r}; give it a `prefix: NAME`"])
+            if clash := find_clash([*chain.from_iterable(other.devices for other in pools), *pool.devices]):
+                raise _malformed(spec, [clash])
             pools.append(pool)
     return pools
 
@@ -193,18 +206,24 @@ def _read(spec: str) -> Iterator[NodePool]:
         try:
             yield _Pool.model_validate(one).made()
         except ValidationError as error:
-            raise _malformed(spec, [place + _in_words(issue) for issue in error.errors()]) from error
+            # Of words in the place of a truth value no more need be said.
+            issues = [issue for issue in error.errors() if issue["loc"][-1] != "bool"]
+            raise _malformed(spec, [place + _in_words(issue) for issue in issues]) from error
         except NodePoolError as error:
             raise _malformed(spec, [place + issue for issue in error.issues]) from error
 
 
 def _in_words(issue: Any) -> str:
-    where = ".".join(map(str, issue["loc"]))
+    where = ".".join(str(part) for part in issue["loc"] if part != Shares.__name__)
     match issue["type"]:
         case "missing":
             return f"{where} is missing"
         case "extra_forbidden":
             return f"{where!r} is none of {', '.join(_Pool.model_fields)}"
+        case "unexpected_keyword_argument":
+            return f"{where} is unknown"
+        case "dataclass_type":
+            return f"{where} must be a mapping, not {issue['input']!r}"
         case "value_error":
             return f"{where}: {issue['ctx']['error']}"
         case _:
@@ -226,20 +245,34 @@ def create_nodes(api: ApiClient, pools: Sequence[NodePool], *, timeout_s: float 
     ApiRefusedError
         The API server refused a node: the name exists, a label is malformed.
     StowageError
-        Some were not Ready within ``timeout_s``.
+        Some were not Ready within ``timeout_s``; or the cluster has other devices of a class, or takes no such devices.
     """
     manifests = chain.from_iterable(pool.manifests() for pool in pools)
-    return create_ready(api, list(manifests), timeout_s=timeout_s)
+    return create_ready(api, list(manifests), devices_by_node(pools), timeout_s=timeout_s)
 
 
-def create_ready(api: ApiClient, manifests: Sequence[Manifest], *, timeout_s: float = READY_TIMEOUT_S) -> list[str]:
-    """Create nodes in order; return their names, and raise, as `create_nodes` does."""
+def devices_by_node(pools: Iterable[NodePool]) -> dict[str, tuple[Devices, ...]]:
+    """Return the devices of each node that has any."""
+    return {name: pool.devices for pool in pools if pool.devices for name in pool.node_names()}
+
+
+def create_ready(
+    api: ApiClient,
+    manifests: Sequence[Manifest],
+    devices: Mapping[str, Sequence[Devices]],
+    *,
+    timeout_s: float = READY_TIMEOUT_S,
+) -> list[str]:
+    """Create nodes in order, each with its devices; return their names, and raise, as `create_nodes` does."""
     objects, names = Objects(api), [manifest["metadata"]["name"] for manifest in manifests]
+    if devices:
+        create_classes(objects, chain.from_iterable(devices.values()))
+        delete_slices(objects, devices.keys())
     former = {lease["metadata"]["name"] for lease in objects.list_all("Lease", _LEASES)}
     for name in former.intersection(names):
         delete_lease(objects, name)
-    for manifest in manifests:
-        objects.create(manifest)
+    for manifest, name in zip(manifests, names, strict=True):
+        create_slices(objects, objects.create(manifest), devices.get(name, ()))
     _wait_ready(api, names, timeout_s)
     return names
 

@@ -29,6 +29,7 @@ STATEFUL_SETS = Source("StatefulSet", "/apis/apps/v1/statefulsets")
 DEPLOYMENTS = Source("Deployment", "/apis/apps/v1/deployments")
 DAEMON_SETS = Source("DaemonSet", "/apis/apps/v1/daemonsets")
 JOBS = Source("Job", "/apis/batch/v1/jobs")
+RESOURCE_SLICES = Source("ResourceSlice", "/apis/resource.k8s.io/v1/resourceslices")
 AUTOSCALERS = Source("HorizontalPodAutoscaler", "/apis/autoscaling/v2/horizontalpodautoscalers")
 
 CORE_SOURCES = (

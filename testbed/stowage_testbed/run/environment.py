@@ -7,7 +7,8 @@ from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.cluster.node_pool import create_ready
+from stowage_testbed.cluster.device_pools import CLAIMS, create_classes, delete_classes, list_slices
+from stowage_testbed.cluster.node_pool import create_ready, devices_by_node
 from stowage_testbed.observe.condition import objects_gone, pods_gone
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario import timeouts
@@ -24,8 +25,9 @@ def prepare(context: RunContext, scenario: Scenario, namespace: str) -> None:
     make_namespace(context, namespace)
     for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
+    create_classes(context.objects, scenario.devices, _label_run(namespace))
     timeout_s = timeouts.nodes_s(len(scenario.first_nodes))
-    create_ready(context.api, scenario.first_nodes, timeout_s=timeout_s)
+    create_ready(context.api, scenario.first_nodes, devices_by_node(scenario.nodes), timeout_s=timeout_s)
     await_account(context.observer, namespace)
 
 
@@ -67,6 +69,11 @@ def clear(context: RunContext, scenario: Scenario, namespace: str) -> None:
     if "PersistentVolume" in kinds:
         # They stay as long as their claims, which the namespace would keep longer.
         objects.delete_all("PersistentVolumeClaim", namespace)
+    if scenario.has_claims:
+        # What one has been given is nobody else's, also on the next node of that name.
+        objects.delete_all(CLAIMS, namespace)
+        what = f"the claims of {namespace} to go"
+        wait_until(what, lambda: objects.count(CLAIMS, namespace), lambda left: not left, timeout_s=timeouts.CLEANUP_S)
     clear_plans(context)
     for name in nodes:
         objects.delete("Node", name)
@@ -80,6 +87,15 @@ def clear(context: RunContext, scenario: Scenario, namespace: str) -> None:
     what = f"the objects of {scenario.scenario_id} to go"
     list_left = partial(_list_left, objects, (*wide, *replayed))
     wait_until(what, list_left, lambda left: not left, timeout_s=timeouts.CLEANUP_S)
+    if scenario.devices:
+        delete_classes(objects, _label_run(namespace))
+        what = f"the devices of {scenario.scenario_id} to go"
+        wait_until(what, lambda: [*list_slices(objects, nodes)], lambda left: not left, timeout_s=timeouts.CLEANUP_S)
+
+
+def _label_run(namespace: str) -> dict[str, str]:
+    """Return the label of device classes that one run brought; others' stay."""
+    return {"stowage.dev/run": namespace}
 
 
 def clear_plans(context: RunContext) -> None:

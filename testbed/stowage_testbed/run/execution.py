@@ -9,6 +9,7 @@ import yaml
 
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.kinds import KindMissingError
+from stowage_testbed.api.objects import list_dropped
 from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.helm import Release as ReleaseOnCluster
@@ -237,7 +238,7 @@ class Execution(StepContext):
                 self.refused = True
                 raise
             return
-        dropped = list(_list_dropped(asked.get("spec"), made.get("spec"), "spec"))
+        dropped = list(list_dropped(asked.get("spec"), made.get("spec"), "spec"))
         if dropped:
             self.refused = True
             raise StowageError(
@@ -291,17 +292,3 @@ def _name_next_checkpoints(steps: Sequence[Step]) -> list[str]:
 def _dump(bodies: Iterable[JsonObject]) -> str:
     plain: list[Any] = [drop_bookkeeping(dict(body)) for body in bodies]
     return yaml.safe_dump_all(plain, sort_keys=False)
-
-
-def _list_dropped(asked: object, made: object, path: str) -> Iterator[str]:
-    """Yield the fields of an object that the server left out."""
-    if isinstance(asked, dict) and isinstance(made, dict):
-        for name, value in asked.items():
-            if name in made:
-                yield from _list_dropped(value, made[name], f"{path}.{name}")
-            elif value:  # the server leaves out what is empty
-                yield f"{path}.{name}"
-    elif isinstance(asked, list) and isinstance(made, list) and len(asked) == len(made):
-        # Where there are more, the server has added some of its own.
-        for number, (one, other) in enumerate(zip(asked, made, strict=True)):
-            yield from _list_dropped(one, other, f"{path}[{number}]")

@@ -9,6 +9,7 @@ from typing import Any
 
 from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, QuantityError, Resources, names_of
 from stowage_testbed.api.kinds import DEFINITION
+from stowage_testbed.cluster.devices import Devices, find_clash
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.manifest_rules import check_fields, check_manifest
@@ -132,12 +133,17 @@ def _workloads(one: Content) -> None:
 
 
 def _nodes(one: Content) -> None:
-    """No two kinds of nodes make a node of one name."""
+    """No two kinds of nodes make a node of one name, or have devices of one class that are not alike."""
     taken: set[str] = set()
+    devices: list[Devices] = []
     for place, pool in one.pools:
         if clash := next((name for name in pool.node_names() if name in taken), None):
             one.report(place, f"node {clash!r} comes twice; give one of them another prefix")
         taken |= set(pool.node_names())
+        devices += pool.devices
+        if clash := find_clash(devices):
+            one.report((*place, "devices"), clash)
+            break
 
 
 def _manifests(one: Content) -> None:

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.cluster.devices import DEVICE_KINDS, Devices
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.scenario.expected import Expectations, ExpectedMoment
@@ -263,10 +264,24 @@ class Scenario:
         return bare | {one.name: one.pods for one in self.workload}
 
     @property
+    def pools(self) -> tuple[NodePool, ...]:
+        """Return the kinds of nodes that the file describes: first ones, and those that steps add."""
+        return (*self.nodes, *(one.pool for one in actions_of(self.steps, AddNodes)))
+
+    @property
+    def devices(self) -> tuple[Devices, ...]:
+        """Return the devices of all kinds of nodes."""
+        return tuple(dict.fromkeys(one for pool in self.pools for one in pool.devices))
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether there may be claims for devices: for those of nodes, or by an object."""
+        return bool(self.devices) or any(one.kind in DEVICE_KINDS for one in self.objects.values())
+
+    @property
     def node_names(self) -> tuple[str, ...]:
         """Return the names of all nodes, also those that steps and traces bring."""
-        pools = (*self.nodes, *(one.pool for one in actions_of(self.steps, AddNodes)))
-        own = [name for pool in pools for name in pool.node_names()]
+        own = [name for pool in self.pools for name in pool.node_names()]
         given = [one.object_name for one in self.node_objects]
         return (*own, *given, *list_replayed_nodes(self.steps))
 

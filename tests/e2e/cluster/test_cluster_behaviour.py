@@ -5,6 +5,7 @@ import secrets
 from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,14 +14,19 @@ from kubernetes.client import ApiClient, CoreV1Api, PolicyV1Api
 from release_environment import listening
 
 from stowage_testbed.api.objects import Objects, make_manifest
+from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER, ETCD, component_process, processes_of
+from stowage_testbed.cluster.device_pools import CLASSES, list_slices
+from stowage_testbed.cluster.devices import Devices
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.probes import ask_etcd
 
 pytestmark = pytest.mark.e2e
+
+H100 = Devices(model="H100", count=3, memory="80Gi", partitions="mig", shares=True)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +55,23 @@ def nodes(api: ApiClient) -> list[str]:
         NodePool("big", 1, size(8000, 2**34), labels={"disk": "ssd"}, taints=(taint,)),
     ]
     return create_nodes(api, pools)
+
+
+def test_devices_come_and_go_with_their_node(api: ApiClient) -> None:
+    """The allocator gives nothing of a pool in which slices of a former node of that name are left."""
+    objects, pool = Objects(api), NodePool("gpu", 1, size(8000, 2**34), devices=(H100,))
+    smaller = replace(pool, devices=(replace(H100, count=1, partitions=""),))
+
+    for one, slices in ((pool, 2), (smaller, 1)):
+        create_nodes(api, [one])
+        assert len(list(list_slices(objects, ["gpu-0"]))) == slices
+        objects.delete("Node", "gpu-0")
+    wait_until("the slices to go", lambda: [*list_slices(objects, ["gpu-0"])], lambda left: not left, timeout_s=HANG_S)
+
+    assert {one["metadata"]["name"] for one in objects.list_all(CLASSES)} == {"h100", "h100-mig"}
+    other = NodePool("other", 1, size(8000, 2**34), devices=(Devices(model="A100", name="h100", count=1),))
+    with pytest.raises(StowageError, match="has a device class h100 of other devices"):
+        create_nodes(api, [other])
 
 
 def test_nothing_listens_beyond_the_loopback(cluster: Cluster) -> None:

@@ -13,6 +13,7 @@ from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import metrics_server as server
 from stowage_testbed.cluster.components import write_private
+from stowage_testbed.cluster.devices import Devices
 from stowage_testbed.cluster.metrics_server import FakeKubelet, usage_object
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, NodePoolError, Taint, parse_node_specs
 
@@ -25,7 +26,7 @@ def test_a_full_spec_is_read_from_a_line_or_a_file(tmp_path: Path) -> None:
     spec = (
         "{prefix: gpu, count: 3, cpu: 1500m, memory: 8Gi, pods: 20, labels: {zone: a, x.io/y: 1}, "
         "taints: [{key: gpu, value: big, effect: NoSchedule}, {key: spare, effect: NoExecute}], zones: [a, b], "
-        "resources: {nvidia.com/gpu: 4}}"
+        "resources: {nvidia.com/gpu: 4}, devices: {model: H100, count: 8, memory: 80Gi, partitions: mig, shares: true}}"
     )
     (tmp_path / "nodes.yaml").write_text(f"- {spec}\n")
     wanted = NodePool(
@@ -35,6 +36,7 @@ def test_a_full_spec_is_read_from_a_line_or_a_file(tmp_path: Path) -> None:
         labels={"zone": "a", "x.io/y": "1"},
         taints=(Taint("gpu", "NoSchedule", "big"), Taint("spare", "NoExecute")),
         zones=("a", "b"),
+        devices=(Devices(model="H100", count=8, memory="80Gi", partitions="mig", shares=True),),
     )
 
     assert parse_node_specs([spec]) == [wanted]

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
 
-from annotated_types import Interval
+from annotated_types import Interval, MinLen
 
 from stowage_testbed.amounts.resources import MOST_PODS, Resources
 from stowage_testbed.api.client import ApiRefusedError
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster.devices import NODE_LABEL, Devices, find_fault
 from stowage_testbed.cluster.node_pool import Effect, NodePool, Taint, create_nodes
 from stowage_testbed.observe.change import JsonObject, name_of
 from stowage_testbed.observe.condition import SHOWN, ConditionResult
 from stowage_testbed.observe.pod import Pod
+from stowage_testbed.observe.source import RESOURCE_SLICES
 from stowage_testbed.observe.state import State
 from stowage_testbed.scenario.steps.action import Action
 from stowage_testbed.scenario.steps.context import StepContext, none_left
@@ -36,6 +38,13 @@ from stowage_testbed.scenario.types import (
 
 if TYPE_CHECKING:
     from stowage_testbed.observe.observer import Observer
+
+
+def _list_devices(written: Devices | tuple[Devices, ...]) -> tuple[Devices, ...]:
+    devices = (written,) if isinstance(written, Devices) else written
+    if fault := find_fault(devices):
+        raise ValueError(fault)
+    return devices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +69,15 @@ class Nodes:
     """Taints of the nodes."""
     zones: tuple[Filled, ...] = ()
     """Values of topology.kubernetes.io/zone, dealt out to the nodes in turn."""
+    devices: Annotated[
+        tuple[Devices, ...], Written(Devices | Annotated[tuple[Devices, ...], MinLen(1)], _list_devices)
+    ] = ()
+    """Devices of one node, such as GPUs, which claims of Dynamic Resource Allocation ask for."""
 
     def make(self) -> NodePool:
         """Return the nodes."""
         sizes = Resources(self.resources, cpu=self.cpu, memory=self.memory, pods=self.pods)
-        return NodePool(self.prefix, self.count, sizes, self.labels, self.taints, self.zones)
+        return NodePool(self.prefix, self.count, sizes, self.labels, self.taints, self.zones, self.devices)
 
 
 Node = Annotated[NodePool, Written(Nodes, Nodes.make)]
@@ -267,6 +280,8 @@ class RemoveNodes(Action):
         return len(self.nodes)
 
     def carry_out(self, context: StepContext) -> None:
+        if context.scenario.devices:
+            context.observer.watch(RESOURCE_SLICES)
         for name in self.nodes:
             context.objects.delete("Node", name)
             collect_pods(context.observer, context.objects, context.namespace, name)
@@ -274,9 +289,19 @@ class RemoveNodes(Action):
 
         def list_left(state: State) -> list[str]:
             nodes = unwanted.intersection(name_of(body) for body in state.bodies("Node"))
-            return [*sorted(nodes), *(pod.name for pod in state.all_pods(context.namespace) if pod.node in unwanted)]
+            pods = (pod.name for pod in state.all_pods(context.namespace) if pod.node in unwanted)
+            return [*sorted(nodes), *pods, *_list_slices(state, unwanted)]
 
         context.wait_for(f"{', '.join(self.nodes[:SHOWN])} and their pods to be gone", none_left(list_left))
+
+
+def _list_slices(state: State, nodes: Collection[str]) -> list[str]:
+    """Return the slices that nodes own, as far as they are watched: the garbage collector takes them."""
+    found = []
+    for body in state.bodies(RESOURCE_SLICES.kind):
+        if (body["metadata"].get("labels") or {}).get(NODE_LABEL) in nodes:
+            found.append(f"{RESOURCE_SLICES.kind} {name_of(body)}")
+    return found
 
 
 def collect_pods(observer: Observer, objects: Objects, namespace: str, node: str) -> None:
