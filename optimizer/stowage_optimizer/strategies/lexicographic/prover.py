@@ -20,6 +20,7 @@ from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.repair import Repairer
+from stowage_optimizer.search.search_arrays import overcommitted
 from stowage_optimizer.strategies.lexicographic.gap_closing import DualSlices, GapClosing
 from stowage_optimizer.strategies.lexicographic.move_search import MoveSearch
 from stowage_optimizer.strategies.lexicographic.open_phase import AttemptContext, OpenPhase
@@ -63,7 +64,7 @@ COUNTING_SHARES = (0.4, 1.0, 1.0, 1.0)
 """Shares of the time left for CP-SAT's tries at a phase."""
 
 FEW_COUNTS = 32
-"""Counts of replicas, of each kind on each node, which CP-SAT settles sooner than prices do."""
+"""Counts of replicas by kind and node: with so few on overcommitted nodes, CP-SAT proves more than prices do."""
 
 CHEAP_S = 0.01
 """What a proof that does not count its own work is charged, in a deterministic solve."""
@@ -102,7 +103,8 @@ class Attempt:
             return
         if self.phase.tier not in self.context.searches:
             yield self._moves(MOVES_SHARES[0])
-        if len(self.context.packing.room) * len(self.context.shared.problem.demand) <= FEW_COUNTS:
+        problem = self.context.shared.problem
+        if len(problem.room) * len(problem.demand) <= FEW_COUNTS and overcommitted(problem).any():
             yield self._counting(COUNTING_SHARES[0])
         yield from self._prices()
         yield self._moves(MOVES_SHARES[1])
