@@ -67,13 +67,18 @@ class Content:
 
     @cached_property
     def sizes(self) -> list[Resources]:
-        """What each kind of node has; nothing where a node leaves that to KWOK, and where one cannot be read."""
+        """What a pod may request of each kind of node; nothing where `given` is unknown."""
+        return [] if self.given is None else [*(pool.offers for _, pool in self.pools), *self.given]
+
+    @cached_property
+    def given(self) -> list[Resources] | None:
+        """What each node among the objects has; None where a node leaves that to KWOK, and where one cannot be read."""
         try:
-            given = [each.allocatable for each in self.scenario.node_objects]
+            found = [each.allocatable for each in self.scenario.node_objects]
         except QuantityError:
-            return []
-        known = [size for size in given if size is not None]
-        return [*(pool.resources for _, pool in self.pools), *known] if len(known) == len(given) else []
+            return None
+        known = [size for size in found if size is not None]
+        return known if len(known) == len(found) else None
 
 
 def lint(one: Content) -> None:
@@ -180,7 +185,7 @@ def _releases(one: Content) -> None:
 
 def _expectations(one: Content) -> None:
     """Something is expected, of resources that there are, and of metrics that are measured."""
-    known = names_of([*one.sizes, *(pool.resources for pool in one.scenario.nodes)])
+    known = names_of([*(one.given or ()), *(pool.resources for pool in one.scenario.pools)])
     for place, moment in one.moments:
         expected = [each.name for each in fields(ExpectedMoment) if getattr(moment, each.name) is not None]
         since = moment.since if isinstance(moment, Check) else ""

@@ -9,6 +9,7 @@ import yaml
 from amounts import size
 from cryptography import x509
 
+from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.manifests import read_manifests
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster import metrics_server as server
@@ -77,6 +78,16 @@ def test_nodes_are_named_zoned_and_sized_exactly() -> None:
     assert zones == ["a", "b", "a"]
     assert nodes[0]["status"]["allocatable"] == sizes
     assert nodes[0]["status"]["capacity"] == sizes
+
+
+def test_a_node_offers_its_devices_as_extended_resources() -> None:
+    """A pod that requests them is not larger than the node, although the node's status does not list them."""
+    gpus = Devices(model="T4", count=2, resource="nvidia.com/gpu"), Devices(model="A100", count=3, name="big")
+    pool = NodePool("node", 1, size(4000, 2**33), devices=gpus)
+
+    prefix = "deviceclass.resource.kubernetes.io/"
+    assert pool.offers - pool.resources == Resources({"nvidia.com/gpu": 2, f"{prefix}t4": 2, f"{prefix}big": 3})
+    assert pool.manifests()[0]["status"]["allocatable"].keys() == {"cpu", "memory", "pods"}
 
 
 def test_the_certificate_is_made_out_to_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
