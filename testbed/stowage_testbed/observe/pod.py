@@ -27,9 +27,10 @@ _HASH = "pod-template-hash"
 class Pod:
     """One pod as last seen.
 
-    ``node`` is empty without one; the owner is its controller. ``ready`` is the condition ``Ready``, ``waiting_*``
-    what ``PodScheduled=False`` says, ``disruption`` the reason of ``DisruptionTarget``. ``reservation`` is the UID of
-    the plan or reservation whose room the pod says that it took.
+    ``requests`` are what it takes of a node beside devices; ``claims`` name its ResourceClaims that are known. ``node``
+    is empty without one; the owner is its controller. ``ready`` is the condition ``Ready``, ``waiting_*`` what
+    ``PodScheduled=False`` says, ``disruption`` the reason of ``DisruptionTarget``. ``reservation`` is the UID of the
+    plan or reservation whose room the pod says that it took.
     """
 
     uid: str
@@ -49,6 +50,7 @@ class Pod:
     waiting_reason: str
     waiting_message: str
     reservation: str
+    claims: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -128,6 +130,18 @@ class _Container(msgspec.Struct, rename="camel"):
     restart_policy: str | None = None
 
 
+class _Claim(msgspec.Struct, rename="camel"):
+    resource_claim_name: str | None = None
+
+
+class _Mapping(msgspec.Struct, rename="camel"):
+    resource_name: str = ""
+
+
+class _Extended(msgspec.Struct, rename="camel"):
+    request_mappings: list[_Mapping] = msgspec.field(default_factory=list)
+
+
 class _Spec(msgspec.Struct, rename="camel"):
     node_name: str | None = None
     priority: int | None = None
@@ -135,6 +149,7 @@ class _Spec(msgspec.Struct, rename="camel"):
     containers: list[_Container] | None = None
     resources: msgspec.Raw = msgspec.Raw(b"null")
     overhead: msgspec.Raw = msgspec.Raw(b"null")
+    resource_claims: list[_Claim] | None = None
 
 
 class _Condition(msgspec.Struct):
@@ -144,9 +159,11 @@ class _Condition(msgspec.Struct):
     message: str | None = None
 
 
-class _Status(msgspec.Struct):
+class _Status(msgspec.Struct, rename="camel"):
     phase: str | None = None
     conditions: list[_Condition] | None = None
+    resource_claim_statuses: list[_Claim] | None = None
+    extended_resource_claim_status: _Extended | None = None
 
 
 class _Pod(msgspec.Struct):
@@ -172,6 +189,14 @@ def _read(pod: _Pod) -> Pod:
     waiting = conditions.get(("PodScheduled", "False"), _NO_CONDITION)
     disrupted = conditions.get(("DisruptionTarget", "True"), _NO_CONDITION)
     noted = bytes(metadata.annotations)
+    claims = [*(spec.resource_claims or ()), *(status.resource_claim_statuses or ())]
+    requests = _share_requests(
+        # A container's other fields differ from pod to pod of one template.
+        msgspec.json.encode((spec.init_containers, spec.containers, spec.resources, spec.overhead))
+    )
+    if extended := status.extended_resource_claim_status:
+        # These are devices, which the node does not list.
+        requests = requests.without(*(one.resource_name for one in extended.request_mappings))
     # Thousands of pods share these words, and each pod's changes its names.
     return Pod(
         uid=intern(metadata.uid),
@@ -184,16 +209,14 @@ def _read(pod: _Pod) -> Pod:
         node=intern(spec.node_name or ""),
         phase=intern(status.phase or "Pending"),
         priority=spec.priority or 0,
-        requests=_share_requests(
-            # A container's other fields differ from pod to pod of one template.
-            msgspec.json.encode((spec.init_containers, spec.containers, spec.resources, spec.overhead))
-        ),
+        requests=requests,
         terminating=bool(metadata.deletion_timestamp),
         ready=("Ready", "True") in conditions,
         disruption=intern(disrupted.reason or ""),
         waiting_reason=intern(waiting.reason or ""),
         waiting_message=intern(waiting.message or ""),
         reservation=_read_reservation(msgspec.json.decode(noted)) if ALLOCATED.encode() in noted else "",
+        claims=tuple(intern(one.resource_claim_name) for one in claims if one.resource_claim_name),
     )
 
 

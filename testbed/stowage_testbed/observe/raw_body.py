@@ -139,3 +139,10 @@ class RawBody(Mapping[str, Any]):
 
     def _parsed(self) -> dict[str, Any]:
         return self._file.parsed(self._at, self._length)
+
+
+def decode(body: Mapping[str, Any], form: type[T]) -> T:
+    """Return as much of an object as a type has, of one that lies on disk without reading the rest."""
+    if isinstance(body, RawBody):
+        return body.decode(form)
+    return msgspec.json.decode(msgspec.json.encode(body, enc_hook=dict), type=form)

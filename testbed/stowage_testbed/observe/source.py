@@ -30,7 +30,12 @@ DEPLOYMENTS = Source("Deployment", "/apis/apps/v1/deployments")
 DAEMON_SETS = Source("DaemonSet", "/apis/apps/v1/daemonsets")
 JOBS = Source("Job", "/apis/batch/v1/jobs")
 RESOURCE_SLICES = Source("ResourceSlice", "/apis/resource.k8s.io/v1/resourceslices")
+DEVICE_CLASSES = Source("DeviceClass", "/apis/resource.k8s.io/v1/deviceclasses")
+RESOURCE_CLAIMS = Source("ResourceClaim", "/apis/resource.k8s.io/v1/resourceclaims")
 AUTOSCALERS = Source("HorizontalPodAutoscaler", "/apis/autoscaling/v2/horizontalpodautoscalers")
+
+OF_DEVICES = (RESOURCE_SLICES, DEVICE_CLASSES, RESOURCE_CLAIMS)
+"""What devices are counted by."""
 
 CORE_SOURCES = (
     PODS,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from stowage_testbed.observe.change import Change, JsonObject, Receipt, Verb, namespace_of
+from stowage_testbed.observe.device_book import DeviceBook
 from stowage_testbed.observe.plan import ObservedPlan, read_plan
 from stowage_testbed.observe.pod import Pod, read_pod
 from stowage_testbed.observe.raw_body import BodyFile, RawBody
@@ -16,11 +17,13 @@ class State:
         self._plans: dict[str, ObservedPlan] = {}
         self._plan_order: dict[str, tuple[str, int]] = {}
         self._changed: dict[str, Receipt] = {}
+        self.devices = DeviceBook()
 
     def apply(self, change: Change) -> None:
         """Take in one change."""
         bodies = self._bodies.setdefault(change.kind, {})
         self._changed[change.kind] = change.receipt
+        self.devices.take(change)
         if change.verb is Verb.DELETED:
             bodies.pop(change.uid, None)
             self._plans.pop(change.uid, None)
