@@ -74,6 +74,10 @@ class DeviceBook:
         if change.kind in KINDS:
             self._unread[change.uid] = change.kind, None if change.verb is Verb.DELETED else change.body
 
+    def __bool__(self) -> bool:
+        """Return whether there are devices that are counted."""
+        return bool(self._count().classes)
+
     def room(self, node: str) -> Resources:
         """Return the devices that a node has: those that its slices list, whatever their taints."""
         return self._count().rooms.get(node, NOTHING)

@@ -112,7 +112,8 @@ class ExpectedMoment:
     placed_by_priority: Mapping[Priority, Range] | None = None
     """Number of bound pods by priority."""
     utilisation: Mapping[Resource, Share] | None = None
-    """Share of the nodes' resources that bound pods request, by resource, from 0 to 1."""
+    """Share of the nodes' resources that bound pods request, by resource, from 0 to 1; of devices the share that they
+    hold, by device class, as in devices/h100."""
     pods_per_node: Range | None = None
     """Range in which every node's number of pods lies."""
     moves: Range | None = None
@@ -133,7 +134,8 @@ class ExpectedMoment:
     """What must hold of objects and plans, by the name that the scenario has for them, or of any other object as
     Kind/name."""
     that: tuple[WrittenExpression, ...] = ()
-    """What must hold, as expressions in CEL over pods, nodes, plans (lists of objects) and objects (by name)."""
+    """What must hold, as expressions in CEL over pods, nodes, plans, slices, classes, claims (lists of objects) and
+    objects (by name)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,5 +200,5 @@ class Expectations:
     metrics: Mapping[MetricName, MetricBound] = field(default_factory=dict)
     """Bounds on metrics of the measured window, by the metric's name."""
     that: tuple[WrittenExpression, ...] = ()
-    """What must hold at the end, as expressions in CEL over pods, nodes, plans, objects and the metrics of the measured
-    window."""
+    """What must hold at the end, as expressions in CEL over pods, nodes, plans, slices, classes, claims, objects and
+    the metrics of the measured window."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, QuantityError, Resources, names_of
+from stowage_testbed.amounts.resources import CPU, DEVICES, MEMORY, PODS, QuantityError, Resources, names_of
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.cluster.devices import Devices, find_clash
 from stowage_testbed.cluster.node_pool import NodePool
@@ -186,6 +186,9 @@ def _releases(one: Content) -> None:
 def _expectations(one: Content) -> None:
     """Something is expected, of resources that there are, and of metrics that are measured."""
     known = names_of([*(one.given or ()), *(pool.resources for pool in one.scenario.pools)])
+    written = [each.object_name for each in one.scenario.objects.values() if each.kind == "DeviceClass"]
+    classes = sorted({*written, *(each.class_name for each in one.scenario.devices)})
+    known = (*known, *(f"{DEVICES}{name}" for name in classes))
     for place, moment in one.moments:
         expected = [each.name for each in fields(ExpectedMoment) if getattr(moment, each.name) is not None]
         since = moment.since if isinstance(moment, Check) else ""

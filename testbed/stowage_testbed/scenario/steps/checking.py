@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from stowage_testbed.base.wait import WaitTimeoutError
@@ -13,6 +14,7 @@ from stowage_testbed.observe.change import JsonObject, drop_bookkeeping, name_of
 from stowage_testbed.observe.condition import ConditionResult
 from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.plan import ObservedPlan
+from stowage_testbed.observe.source import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from stowage_testbed.observe.state import State
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_moment
@@ -131,7 +133,7 @@ def check_now(
 
 
 def read_values(state: State, context: StepContext, objects: Mapping[str, JsonObject] | None = None) -> dict[str, Any]:
-    """Return what expressions read of a moment: pods, nodes, plans and objects.
+    """Return what expressions read of a moment: pods, nodes, plans, objects, and slices, classes and claims of devices.
 
     Lists are in the order of names; the objects are the scenario's, if none are given.
     """
@@ -140,6 +142,9 @@ def read_values(state: State, context: StepContext, objects: Mapping[str, JsonOb
         "pods": state.bodies("Pod", context.namespace),
         "nodes": _list_nodes(state, context.scenario),
         "plans": state.bodies("PackingPlan"),
+        "slices": state.bodies(RESOURCE_SLICES.kind),
+        "classes": state.bodies(DEVICE_CLASSES.kind),
+        "claims": state.bodies(RESOURCE_CLAIMS.kind, context.namespace),
     }
     return {
         **{name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=name_of)] for name, bodies in lists.items()},
@@ -150,13 +155,14 @@ def read_values(state: State, context: StepContext, objects: Mapping[str, JsonOb
 def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterState:
     """Return the scenario's nodes that are there, and the pods that claim room.
 
-    Both by name. What counts is what the API server has, not what the file asks for.
+    Both by name, and with devices. What counts is what the API server has, not what the file asks for.
     """
-    nodes = sorted(_list_nodes(state, scenario), key=name_of)
+    devices, rooms = state.devices, {name_of(one): read_node(one).room for one in _list_nodes(state, scenario)}
+    listed = set(chain.from_iterable(rooms.values())) if devices else ()
     return ClusterState(
-        nodes=tuple(NodeState(name_of(body), read_node(body).room) for body in nodes),
+        nodes=tuple(NodeState(name, rooms[name] + devices.room(name)) for name in sorted(rooms)),
         pods=tuple(
-            PodState(pod.workload, pod.node or None, pod.requests, pod.priority, pod.name)
+            PodState(pod.workload, pod.node or None, devices.takes(pod, listed), pod.priority, pod.name)
             for pod in state.pods(namespace)
         ),
     )
