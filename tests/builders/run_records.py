@@ -12,11 +12,16 @@ from stowage_testbed.metrics.state import NodeState
 
 GB = 10**9
 
+H100 = "devices/h100"
+
 _numbers = count()
 
 
-def a_node(name: str, cpu: int = 4000, memory: int = 4 * GB, pods: int = 110, gpus: int = 0) -> NodeState:
-    return NodeState(name, size(cpu, memory, pods, {GPU: gpus}))
+def a_node(
+    name: str, cpu: int = 4000, memory: int = 4 * GB, pods: int = 110, gpus: int = 0, *, devices: int = 0
+) -> NodeState:
+    """Return a node; devices are in thousandths."""
+    return NodeState(name, size(cpu, memory, pods, {GPU: gpus, H100: devices}))
 
 
 def pod_on(
@@ -29,6 +34,7 @@ def pod_on(
     cpu: int = 100,
     memory: int = GB,
     gpus: int = 0,
+    devices: int = 0,
     priority: int = 0,
 ) -> PodRecord:
     """Return a pod; moments in seconds from the window's start."""
@@ -38,7 +44,7 @@ def pod_on(
         name=name,
         workload="w",
         priority=priority,
-        requests=taken(cpu, memory, {GPU: gpus}),
+        requests=taken(cpu, memory, {GPU: gpus, H100: devices}),
         node=node,
         created_s=created,
         bound_s=bound,

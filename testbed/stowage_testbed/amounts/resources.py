@@ -48,6 +48,7 @@ def amount(quantity: str | float) -> Decimal:
 
 CPU, MEMORY = "cpu", "memory"
 DEVICES = "devices/"  # Before the name of a device class; pods may take shares and partitions of a device
+DEVICE = 1000  # One whole device
 
 PODS = "pods"  # A node takes so many pods, and each pod takes one of these
 MOST_PODS = 110  # What a kubelet takes where its node does not say

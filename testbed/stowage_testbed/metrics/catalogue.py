@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from statistics import fmean, pstdev
 
-from stowage_testbed.amounts.resources import CPU, MEMORY, PODS, Resources, in_bytes
+from stowage_testbed.amounts.resources import CPU, DEVICE, DEVICES, MEMORY, PODS, Resources, in_bytes, in_milli
 from stowage_testbed.hpa.model import replicas_needed
 from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.free_room import FreeRoom
@@ -71,8 +71,9 @@ def jain_index(loads: Sequence[int]) -> Fraction | None:
     return Fraction(sum(loads) ** 2, len(loads) * squares) if squares else None
 
 
-_UNITS = {CPU: "milli", MEMORY: "bytes"}
-"""Those in the names of metrics; what others are counted in their own names say."""
+_NAMED = {CPU, MEMORY}
+"""Resources whose unit stands in the names of metrics; what others are counted in their own names say."""
+_IN_PARTS = "shares and partitions of devices need the contents of each device"
 
 
 def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
@@ -98,21 +99,26 @@ def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
     fit = max((one for one in of if room.fits(one).any()), key=size, default=None)
     for resource, capacity in capacities.items():
         free = room.free[resource]
-        unit = _UNITS.get(resource, "bytes" if in_bytes(resource) else "units")
-        named = f"{resource}_{unit}" if resource in _UNITS else resource
+        unit = "milli" if in_milli(resource) else "bytes" if in_bytes(resource) else "units"
+        named = f"{resource}_{unit}" if resource in _NAMED else resource
+        # Amounts alone do not say whether a share fits a device.
+        in_parts = resource.startswith(DEVICES) and any(shape[resource] % DEVICE for shape in of)
+        known = n and not in_parts
+        unknown = _IN_PARTS if in_parts else "no nodes"
         fitting = "" if fit else "no pod of the scenario fits any node"
         for name, amount, note in (
             (f"largest_free_{named}", int(free.max(initial=0)), ""),
             (f"largest_fit_{named}", fit[resource] if fit else 0, fitting),
         ):
-            yield make_metric(name, amount if n else None, unit, "higher", n, 1.0, note, "no nodes")
-        idle = room.count_stranded(of, resource) / capacity if capacity else None
-        yield make_metric(f"stranded_{resource}", idle, "ratio", "lower", n, missing="no nodes")
+            yield make_metric(name, amount if known else None, unit, "higher", n, 1.0, note, unknown)
+        idle = room.count_stranded(of, resource) / capacity if capacity and known else None
+        yield make_metric(f"stranded_{resource}", idle, "ratio", "lower", n, missing=unknown)
         # Of each pod that asks for it, what is free where it does not fit.
         askers = {shape: pods for shape, pods in of.items() if resource in shape}
-        total, missing = int(free.sum()) * sum(askers.values()), "nothing is free, or no pod asks for it"
+        total = int(free.sum()) * sum(askers.values())
+        missing = _IN_PARTS if in_parts else "nothing is free, or no pod asks for it"
         lost = sum(int(free[~room.fits(shape)].sum()) * pods for shape, pods in askers.items())
-        share = Fraction(lost, total) if total else None
+        share = Fraction(lost, total) if total and known else None
         yield make_metric(f"fragmented_{resource}", share, "ratio", "lower", n, missing=missing)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from stowage_testbed.amounts.resources import DEVICES, NOTHING, Resources, add_up
+from stowage_testbed.amounts.resources import DEVICE, DEVICES, NOTHING, Resources, add_up
 from stowage_testbed.observe.change import Change, JsonObject, Verb
 from stowage_testbed.observe.device_claims import Asked, Claim, DeviceClass
 from stowage_testbed.observe.device_pool import WHOLE, Pool, Slice, read_slice
@@ -38,7 +38,6 @@ class _Counted(NamedTuple):
 
 
 _Part = tuple[Pool, str, Fraction]  # Of a bin of a pool
-_MILLI = 1000
 
 
 class DeviceBook:
@@ -60,12 +59,15 @@ class DeviceBook:
     @classmethod
     def of_all(cls, changes: Iterable[Change]) -> DeviceBook:
         """Return all that has been there, also what is gone; of a claim what it was given last."""
-        book = cls()
+        book, given = cls(), set[str]()
         for change in changes:
             if change.verb is Verb.DELETED:
                 continue
-            if change.kind == RESOURCE_CLAIMS.kind and not decode(change.body, Claim).user:
-                continue
+            if change.kind == RESOURCE_CLAIMS.kind:
+                if decode(change.body, Claim).user:
+                    given.add(change.uid)
+                elif change.uid in given:
+                    continue
             book.take(change)
         return book
 
@@ -143,7 +145,7 @@ class DeviceBook:
             for of in self._count().classes:
                 if name in pool.bins_of.get(of, ()):
                     totals[DEVICES + of] += part
-        return Resources({of: int(_MILLI * total) for of, total in totals.items()})
+        return Resources({of: int(DEVICE * total) for of, total in totals.items()})
 
     def _count(self) -> _Counted:
         """Return what is counted now, after everything that has come is read."""
@@ -199,7 +201,7 @@ class DeviceBook:
         for pool in self._pools.values():
             for of in counted:
                 for name in pool.bins_of.get(of, ()):
-                    rooms[pool.node_of[name]][DEVICES + of] += _MILLI
+                    rooms[pool.node_of[name]][DEVICES + of] += DEVICE
         serving = {f"{IMPLICIT}{name}": name for name in classes}
         serving |= {one.spec.extended_resource_name: one.metadata.name for one in self._classes.values()}
         return _Counted(counted, {node: Resources(room) for node, room in rooms.items()}, serving)

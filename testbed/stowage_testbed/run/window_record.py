@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
+from stowage_testbed.amounts.resources import names_of
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.invariants import History, check
 from stowage_testbed.metrics.record import PodRecord, RunRecord, find_state_at_end
@@ -17,10 +18,12 @@ from stowage_testbed.observe.audit import (
     read_audit_entries,
     read_binding_times_ns,
 )
-from stowage_testbed.observe.change import CLOCK_NAME, NS_PER_S, Change, JsonObject, Receipt, Verb, Window
+from stowage_testbed.observe.change import CLOCK_NAME, NS_PER_S, Change, JsonObject, Receipt, Verb, Window, name_of
+from stowage_testbed.observe.device_book import DeviceBook
 from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import read_pod
+from stowage_testbed.observe.state import State
 from stowage_testbed.observe.timeline import (
     ANSWER_CLOCK,
     ANSWER_STEP_S,
@@ -54,13 +57,18 @@ def make_window_record(context: Execution) -> RunRecord | None:
     if window is None:
         return None
     ours = set(context.scenario.node_names)
-    bodies, plans = run.observer.read(lambda state: (state.bodies("Node"), state.plans()))
+
+    def look(state: State) -> tuple[tuple[NodeState, ...], Sequence[ObservedPlan]]:
+        bodies = [one for one in state.bodies("Node") if name_of(one) in ours]
+        return make_node_records(bodies, state.devices), state.plans()
+
+    nodes, plans = run.observer.read(look)
     changes = [*recorder.there_before, *recorder.changes()]
     record = make_record(
         context.scenario.scenario_id,
         context.namespace,
         window,
-        nodes=make_node_records(b for b in bodies if b["metadata"]["name"] in ours),
+        nodes=nodes,
         changes=changes,
         audit=read_audit(run, recorder.audit_start, changes, context.namespace),
         pod_counts=count_pods(run, context.namespace),
@@ -102,7 +110,8 @@ def make_record(
     whole = bool(answered.lags_s) and not answered.missing
     unlogged = [line for line in timelines if line.bound and line.key not in bindings_ns]
     best = answered.timelines if whole else timelines
-    losses = []
+    nodes, losses = tuple(nodes), list[str]()
+    listed = names_of(one.resources for one in nodes)
     there, watched = pod_counts or (0, 0)
     if there != watched:
         losses.append(f"the API server has {there} pods, of which the watch shows {watched}")
@@ -120,8 +129,8 @@ def make_record(
         arm=ARM,
         limits="own",
         round_number=1,
-        nodes=tuple(nodes),
-        pods=tuple(_make_pod_records(window, changes, best, timelines)),
+        nodes=nodes,
+        pods=tuple(_make_pod_records(window, changes, best, timelines, listed)),
         window_s=round(window.length_s, DIGITS),
         clock=ANSWER_CLOCK if whole else CLOCK_NAME,
         resolution_s=ANSWER_STEP_S if whole else round(clocks.resolution_s, DIGITS),
@@ -135,15 +144,20 @@ def make_record(
     )
 
 
-def make_node_records(bodies: Iterable[JsonObject]) -> tuple[NodeState, ...]:
+def make_node_records(bodies: Iterable[JsonObject], devices: DeviceBook) -> tuple[NodeState, ...]:
     """Return the nodes with what they can give, by name."""
-    records = (NodeState(str(body["metadata"]["name"]), read_node(body).room) for body in bodies)
+    records = (NodeState(name_of(one), read_node(one).room + devices.room(name_of(one))) for one in bodies)
     return tuple(sorted(records, key=lambda record: record.name))
 
 
 def _make_pod_records(
-    window: Window, changes: Iterable[Change], timelines: Iterable[PodTimeline], watched: Iterable[PodTimeline]
+    window: Window,
+    changes: Sequence[Change],
+    timelines: Iterable[PodTimeline],
+    watched: Iterable[PodTimeline],
+    listed: Collection[str],
 ) -> Iterator[PodRecord]:
+    devices = DeviceBook.of_all(changes)
     bodies = {change.uid: change.body for change in changes if change.kind == "Pod"}
     for line, receipts in zip(timelines, watched, strict=True):
         if (line.created and line.created > window.stop) or (line.gone and line.gone <= window.start):
@@ -156,7 +170,7 @@ def _make_pod_records(
             name=line.name,
             workload=pod.workload,
             priority=pod.priority,
-            requests=pod.requests,
+            requests=devices.takes(pod, listed),
             node="" if bound_later else line.node,
             created_s=_place_in_window(window, line.created),
             bound_s=_place_in_window(window, line.bound),

@@ -17,6 +17,7 @@ from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import Change, Verb, Window
+from stowage_testbed.observe.device_book import DeviceBook
 from stowage_testbed.run.window_record import make_node_records, make_record
 
 RECORDED = yaml.safe_load(Path(__file__).with_name("recorded.yaml").read_text("utf-8"))
@@ -83,7 +84,9 @@ def test_nodes_are_read_with_what_they_can_give() -> None:
     status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "40"}}
     bodies = [{"metadata": {"name": name}, "status": status} for name in ("n2", "n1")]
 
-    assert make_node_records(bodies) == tuple(NodeState(name, size(4000, 8 * 2**30, 40)) for name in ("n1", "n2"))
+    assert make_node_records(bodies, DeviceBook()) == tuple(
+        NodeState(name, size(4000, 8 * 2**30, 40)) for name in ("n1", "n2")
+    )
 
 
 HUNGRY = """
