@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"fmt"
+
 	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 )
@@ -21,27 +23,91 @@ func NewBook(handle fwk.Handle, devices *Catalogue) *Book {
 	}}
 }
 
+// Refresh reads the devices as they are now. The amounts of one snapshot are read after it.
+func (b *Book) Refresh() {
+	if b != nil {
+		b.devices.Refresh()
+	}
+}
+
 // Key identifies the objects from which an amount was read: while it is the same, so is the amount. Informers never change
 // an object, they replace it, so an object is identified by its address.
-type Key struct{ object any }
+type Key struct {
+	object any
+	// devices are what the pod asks for, and the state of all devices by which it was read.
+	devices string
+	state   uint64
+}
 
 // PodKey is that of what the pod needs.
-func (b *Book) PodKey(pod *v1.Pod) Key { return Key{pod} }
+func (b *Book) PodKey(pod *v1.Pod) Key {
+	if !b.asksForDevices(pod) {
+		return Key{object: pod}
+	}
+	found, now := b.devices.devicesOf(pod)
+	return Key{pod, fmt.Sprint(found.Asks, found.Refused), now.number}
+}
 
 // NodeKey is that of the node's capacity.
-func (b *Book) NodeKey(node *v1.Node) Key { return Key{node} }
+func (b *Book) NodeKey(node *v1.Node) Key {
+	now := b.state()
+	if now == nil || now.nodes[node.Name] == nil && now.listedBy(node) == (asksMask{}) {
+		return Key{object: node}
+	}
+	return Key{object: node, state: now.number}
+}
 
 // Needs is what a pod asks for: init containers, sidecars, pod-level requests, resizes in progress and overhead. The pod
-// itself counts as one.
-func (b *Book) Needs(pod *v1.Pod) Vector { return OfList(ListOf(pod)).WithPods(1) }
+// itself counts as one. Devices are amounts of a state of the cluster: see DevicePrefix.
+func (b *Book) Needs(pod *v1.Pod) Vector {
+	needs := OfList(ListOf(pod)).WithPods(1)
+	if !b.asksForDevices(pod) {
+		return needs
+	}
+	found, now := b.devices.devicesOf(pod)
+	for name := range found.counts {
+		if ask := now.asks[name]; ask != nil && ask.extended != "" {
+			delete(needs.extended, string(ask.extended))
+		}
+	}
+	return now.with(needs, now.wanted(found))
+}
 
 // Capacity is what the node has for pods.
-func (b *Book) Capacity(node *v1.Node) Vector { return OfList(node.Status.Allocatable) }
+func (b *Book) Capacity(node *v1.Node) Vector {
+	capacity := OfList(node.Status.Allocatable)
+	if now := b.state(); now != nil {
+		return now.with(capacity, now.capacity(node))
+	}
+	return capacity
+}
 
 // Free is the room on a node as the scheduler sees it, pods whose binding is under way counted.
 func (b *Book) Free(node fwk.NodeInfo) Vector {
 	allocatable := ofFramework(node.GetAllocatable()).WithPods(int64(node.GetAllocatable().GetAllowedPodNumber()))
-	return allocatable.Minus(ofFramework(node.GetRequested()).WithPods(int64(len(node.GetPods()))))
+	free := allocatable.Minus(ofFramework(node.GetRequested()).WithPods(int64(len(node.GetPods()))))
+	now := b.state()
+	if now == nil {
+		return free
+	}
+	for _, one := range now.extended {
+		if !lists(node.Node(), one.extended) {
+			delete(free.extended, string(one.extended)) // devices give it, and the scheduler counts it as taken
+		}
+	}
+	amounts := now.capacity(node.Node())
+	if len(amounts) == 0 {
+		return free
+	}
+	pods := make([]*v1.Pod, len(node.GetPods()))
+	for i, one := range node.GetPods() {
+		pods[i] = one.GetPod()
+	}
+	own, others := b.devices.taken(now, node.Node().Name, now.listedBy(node.Node()), pods)
+	for i := range amounts {
+		amounts[i] -= own[i] + others[i]
+	}
+	return now.with(free, amounts)
 }
 
 // FreeOn is the room on the named nodes; a node that is gone is left out.

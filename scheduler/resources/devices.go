@@ -1,48 +1,441 @@
 package resources
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	resourcelisters "k8s.io/client-go/listers/resource/v1"
+	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
-// Catalogue knows what devices nodes have and who holds them. All profiles of a process share one. A nil catalogue knows
-// of no devices.
-type Catalogue struct{}
+// forgottenAfter is for how many refreshes an ask is kept that no pod has.
+const forgottenAfter = 1000
+
+// Catalogue knows what devices nodes have, which of them serve what pods ask for, and who holds them. All profiles of a
+// process share one. A nil catalogue knows of no devices.
+type Catalogue struct {
+	sources atomic.Pointer[sources]
+	state   atomic.Pointer[state]
+
+	mu    sync.Mutex
+	judge judge
+	// round counts refreshes.
+	round  uint64
+	slices sets.Set[*resourceapi.ResourceSlice]
+	offers []offer
+	// incomplete is the number of pools that their drivers are still publishing.
+	incomplete int
+	asks       map[string]*studied
+	// listing are the extended resources that some node lists itself.
+	listing sets.Set[v1.ResourceName]
+	specs   map[*resourceapi.ResourceClaimSpec]claimed
+	// digests are those of the devices by node; nil after a change.
+	digests map[string]string
+}
+
+// sources are where the catalogue looks things up.
+type sources struct {
+	factory   informers.SharedInformerFactory
+	manager   fwk.SharedDRAManager
+	claims    cache.Indexer
+	templates resourcelisters.ResourceClaimTemplateLister
+	pods      corelisters.PodLister
+	nodes     corelisters.NodeLister
+}
+
+// studied is an ask, and what has been found out about it.
+type studied struct {
+	ask
+	bit  int
+	seen uint64
+	// by is the class that the selectors are from, as it was.
+	by        *resourceapi.DeviceClass
+	selectors *selectors
+	verdicts  map[*resourceapi.ResourceSlice]verdicts
+}
+
+// state is how things are from one refresh, or new ask, to the next. It does not change.
+type state struct {
+	number uint64
+	asks   map[string]*knownAsk
+	// extended are those that ask for extended resources which some device serves.
+	extended []*knownAsk
+	family   family
+	// nodes are the masks of the devices that each node has.
+	nodes map[string]map[asksMask]int64
+	// devices are the masks of the same by device.
+	devices map[deviceID]asksMask
+	// some: drivers have published devices of whatever sort.
+	some       bool
+	incomplete int
+}
+
+type knownAsk struct {
+	ask
+	bit int
+	// matched: some device serves it.
+	matched bool
+	refused []string
+}
 
 // NewCatalogue returns the catalogue of a process, which knows of no devices until it is connected.
-func NewCatalogue() *Catalogue { return &Catalogue{} }
+func NewCatalogue() *Catalogue {
+	c := &Catalogue{judge: newJudge(), asks: map[string]*studied{}, specs: map[*resourceapi.ResourceClaimSpec]claimed{}}
+	c.state.Store(&state{})
+	return c
+}
+
+// nodeIndex finds claims by the node of their devices, ownerIndex by the UID of the pod for which they were made.
+const (
+	nodeIndex  = "stowage.dev/device-node"
+	ownerIndex = "stowage.dev/claim-owner"
+)
 
 // Connect has the catalogue read the objects that the handle's informers show. It must be called before these are started,
 // and may be called for each profile.
-func (c *Catalogue) Connect(fwk.Handle) error { return nil }
-
-// Refresh reads the devices as they are now.
-func (c *Catalogue) Refresh() {}
-
-// Some says whether there are any devices, or claims of them.
-func (c *Catalogue) Some() bool { return false }
-
-// PodDevices is what a pod asks for in devices.
-type PodDevices struct {
-	// Asks are of the form "<ask>×<count>", in order.
-	Asks []string
-	// Refused are the reasons, in order, for which no plan can give the pod what it asks for.
-	Refused []string
+func (c *Catalogue) Connect(handle fwk.Handle) error {
+	if c == nil || handle.SharedDRAManager() == nil {
+		return nil
+	}
+	factory := handle.SharedInformerFactory()
+	if known := c.sources.Load(); known != nil && known.factory == factory {
+		return nil // a rehearsal's manager of devices is not the scheduler's
+	}
+	claims, of := factory.Resource().V1().ResourceClaims().Informer(), factory.Resource().V1()
+	if _, done := claims.GetIndexer().GetIndexers()[ownerIndex]; !done {
+		err := claims.AddIndexers(cache.Indexers{nodeIndex: indexOf(nodeOf), ownerIndex: indexOf(ownerOf)})
+		if err != nil {
+			return fmt.Errorf("indexing claims of devices: %w", err)
+		}
+	}
+	// It fails only on an informer that runs already, which then keeps the managed fields.
+	_ = of.ResourceClaimTemplates().Informer().SetTransform(withoutManagedFields)
+	c.sources.Store(&sources{factory: factory, manager: handle.SharedDRAManager(), claims: claims.GetIndexer(),
+		templates: of.ResourceClaimTemplates().Lister(), pods: factory.Core().V1().Pods().Lister(),
+		nodes: factory.Core().V1().Nodes().Lister()})
+	return nil
 }
 
-// Devices is what the pod asks for in devices.
-func (b *Book) Devices(*v1.Pod) PodDevices { return PodDevices{} }
+func indexOf(value func(*resourceapi.ResourceClaim) string) cache.IndexFunc {
+	return func(object any) ([]string, error) {
+		if claim, ok := object.(*resourceapi.ResourceClaim); ok {
+			if found := value(claim); found != "" {
+				return []string{found}, nil
+			}
+		}
+		return nil, nil
+	}
+}
 
-// DevicesRefused are the reasons, in order, for which no plan can give the devices that match the asks as they are now.
-func (b *Book) DevicesRefused(asks []string) []string { return nil }
+func ownerOf(claim *resourceapi.ResourceClaim) string {
+	if owner := metav1.GetControllerOfNoCopy(claim); owner != nil {
+		return string(owner.UID)
+	}
+	return ""
+}
 
-// HeldBeside are the devices of the node that the pods on it do not account for by what they ask: a claim holds them that
-// is none of theirs, or they hold others than they need.
-func (b *Book) HeldBeside(node string, pods []*v1.Pod) Vector { return Vector{} }
+func withoutManagedFields(object any) (any, error) {
+	if one, ok := object.(metav1.Object); ok {
+		one.SetManagedFields(nil)
+	}
+	return object, nil
+}
 
-// ClaimsOf are the claims that were made for the pod.
-func (b *Book) ClaimsOf(*v1.Pod) []*resourceapi.ResourceClaim { return nil }
+// Some says whether there are any devices, or claims of them.
+func (c *Catalogue) Some() bool {
+	if c == nil || c.sources.Load() == nil {
+		return false
+	}
+	return c.state.Load().some || len(c.sources.Load().claims.ListKeys()) > 0
+}
 
-// TemplateOf is the template of that name, or nil.
-func (b *Book) TemplateOf(namespace, name string) *resourceapi.ResourceClaimTemplate { return nil }
+// Refresh reads the devices as they are now, and what all pods ask of them: the amounts of a node depend on that.
+func (c *Catalogue) Refresh() {
+	if c == nil || c.sources.Load() == nil {
+		return
+	}
+	from := c.sources.Load()
+	published, err := from.manager.ResourceSlices().ListWithDeviceTaintRules()
+	if err != nil {
+		return // what was known before is the best guess
+	}
+	var asks []ask
+	pods, _ := from.pods.List(labels.Everything()) // never fails
+	for _, pod := range pods {
+		if len(pod.Spec.ResourceClaims) > 0 || len(published) > 0 && len(c.extendedOf(pod)) > 0 {
+			found, _, _ := c.asksOf(pod, &podDevices{counts: map[string]int64{}})
+			asks = append(asks, found...)
+		}
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.round++
+	changed := c.add(asks)
+	if now := sets.New(published...); !c.slices.Equal(now) {
+		c.slices, c.digests, changed = now, nil, true
+		c.offers, c.incomplete = offersOf(published)
+	}
+	for name, one := range c.asks {
+		if c.round-one.seen > forgottenAfter {
+			delete(c.asks, name)
+			changed = true
+		}
+	}
+	if listing := c.listed(from); !listing.Equal(c.listing) {
+		c.listing, changed = listing, true
+	}
+	if c.study(from) || changed {
+		c.publish()
+	}
+	if len(c.specs) > 4*len(from.claims.ListKeys())+maxAsks {
+		clear(c.specs)
+	}
+}
+
+// listed are the extended resources of asks that some node lists itself.
+func (c *Catalogue) listed(from *sources) sets.Set[v1.ResourceName] {
+	listing := sets.New[v1.ResourceName]()
+	for _, one := range c.asks {
+		if one.extended == "" {
+			continue
+		}
+		nodes, _ := from.nodes.List(labels.Everything()) // never fails
+		if slices.ContainsFunc(nodes, func(node *v1.Node) bool { return lists(node, one.extended) }) {
+			listing.Insert(one.extended)
+		}
+	}
+	return listing
+}
+
+// lists says that the node offers the resource by itself: then the scheduler looks for no devices there.
+func lists(node *v1.Node, name v1.ResourceName) bool {
+	quantity := node.Status.Allocatable[name]
+	return quantity.Sign() > 0
+}
+
+// know returns a state in which the asks are known, as far as there is room for them.
+func (c *Catalogue) know(asks []ask) *state {
+	now := c.state.Load()
+	if !slices.ContainsFunc(asks, func(one ask) bool { return now.asks[one.name] == nil }) {
+		return now
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.add(asks) {
+		c.study(c.sources.Load())
+		c.publish()
+	}
+	return c.state.Load()
+}
+
+// add says whether any of the asks is new. Of the methods from here to publish, the caller holds the lock.
+func (c *Catalogue) add(asks []ask) (some bool) {
+	for _, one := range asks {
+		known := c.asks[one.name]
+		if known == nil {
+			if len(c.asks) == maxAsks {
+				continue
+			}
+			taken := asksMask{}
+			for _, other := range c.asks {
+				taken = taken.with(maskOf(other.bit))
+			}
+			known = &studied{ask: one}
+			for taken.has(known.bit) {
+				known.bit++
+			}
+			c.asks[one.name], some = known, true
+		}
+		known.seen, known.class = c.round, one.class
+	}
+	return some
+}
+
+// study finds out which devices serve each ask; it looks only at what is new. It says whether anything has changed.
+func (c *Catalogue) study(from *sources) (changed bool) {
+	for _, one := range c.asks {
+		class, err := from.manager.DeviceClasses().Get(one.class)
+		if err != nil {
+			class = nil // no device serves it
+		}
+		if one.by != class || one.selectors == nil {
+			changed, one.by, one.verdicts = true, class, nil
+			expressions := []string{}
+			if class != nil {
+				for _, selector := range class.Spec.Selectors {
+					if selector.CEL != nil {
+						expressions = append(expressions, selector.CEL.Expression)
+					}
+				}
+			}
+			one.selectors = newSelectors(append(expressions, one.ask.selectors...))
+		}
+		before := one.verdicts
+		one.verdicts = make(map[*resourceapi.ResourceSlice]verdicts, len(c.slices))
+		for slice := range c.slices {
+			found, known := before[slice]
+			if !known && class != nil {
+				found = c.judge.verdictsOn(slice, one.selectors, one.tolerations)
+			}
+			one.verdicts[slice] = found
+		}
+	}
+	return changed
+}
+
+// publish makes the state.
+func (c *Catalogue) publish() {
+	before := c.state.Load()
+	now := &state{number: before.number + 1, asks: map[string]*knownAsk{}, nodes: map[string]map[asksMask]int64{},
+		devices: make(map[deviceID]asksMask, len(c.offers)), some: len(c.offers) > 0, incomplete: c.incomplete}
+	reasons := map[string]sets.Set[string]{}
+	for name, one := range c.asks {
+		now.asks[name] = &knownAsk{ask: one.ask, bit: one.bit}
+		reasons[name] = sets.New[string]()
+	}
+	for _, offered := range c.offers {
+		mask := asksMask{}
+		for name, one := range c.asks {
+			found := one.verdicts[offered.slice]
+			if found.failed {
+				reasons[name].Insert(unreadableSelectors)
+			}
+			if found.serves == nil || !found.serves[offered.at] {
+				continue
+			}
+			mask, now.asks[name].matched = mask.with(maskOf(one.bit)), true
+			if offered.unlike != "" {
+				reasons[name].Insert(offered.unlike)
+			}
+		}
+		if offered.unlike == "" {
+			now.devices[offered.id()] = mask
+			if now.nodes[offered.node] == nil {
+				now.nodes[offered.node] = map[asksMask]int64{}
+			}
+			now.nodes[offered.node][mask]++
+		}
+	}
+	bits, kinds := c.counted(now)
+	now.family = familyOf(bits, kinds, before.family)
+	for name, one := range now.asks {
+		if now.family.refused[name] {
+			reasons[name].Insert(devicesOverlap)
+		}
+		for _, reason := range sets.List(reasons[name]) {
+			one.refused = append(one.refused, reason+" "+one.class)
+		}
+	}
+	c.state.Store(now)
+}
+
+// counted are the bits of the asks that are counted in devices, and the masks that devices may have on some node.
+func (c *Catalogue) counted(now *state) (bits map[string]int, kinds []asksMask) {
+	bits = map[string]int{}
+	masks := sets.New[asksMask]()
+	for _, of := range now.nodes {
+		masks.Insert(slices.Collect(maps.Keys(of))...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(now.asks)) {
+		one := now.asks[name]
+		if one.extended != "" && !one.matched {
+			continue
+		}
+		bits[name] = one.bit
+		if one.extended == "" {
+			continue
+		}
+		now.extended = append(now.extended, one)
+		if c.listing.Has(one.extended) {
+			// There it counts what the node lists, and no device.
+			for mask := range masks.Clone() {
+				masks.Insert(mask.without(maskOf(one.bit)))
+			}
+			masks.Insert(maskOf(one.bit))
+		}
+	}
+	return bits, masks.UnsortedList()
+}
+
+// manager is that of the scheduler.
+func (c *Catalogue) manager() fwk.SharedDRAManager { return c.sources.Load().manager }
+
+func (c *Catalogue) claim(namespace, name string) *resourceapi.ResourceClaim {
+	object, _, _ := c.sources.Load().claims.GetByKey(namespace + "/" + name)
+	claim, _ := object.(*resourceapi.ResourceClaim)
+	return claim
+}
+
+func (c *Catalogue) claimsBy(index, value string) (found []*resourceapi.ResourceClaim) {
+	objects, _ := c.sources.Load().claims.ByIndex(index, value) // the index is there
+	for _, object := range objects {
+		if claim, ok := object.(*resourceapi.ResourceClaim); ok {
+			found = append(found, claim)
+		}
+	}
+	return found
+}
+
+func (c *Catalogue) claimsOf(pod *v1.Pod) []*resourceapi.ResourceClaim {
+	return c.claimsBy(ownerIndex, string(pod.UID))
+}
+
+func (c *Catalogue) templateOf(namespace, name string) *resourceapi.ResourceClaimTemplate {
+	template, _ := c.sources.Load().templates.ResourceClaimTemplates(namespace).Get(name) // nil if there is none
+	return template
+}
+
+// claimed reads each spec once. It is part of a claim or a template, which informers replace and never change.
+func (c *Catalogue) claimed(spec *resourceapi.ResourceClaimSpec) claimed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, known := c.specs[spec]
+	if !known {
+		found = claimedBy(spec)
+		c.specs[spec] = found
+	}
+	return found
+}
+
+// livesOnANode says whether the claim's owner is a pod that takes room on some node.
+func (c *Catalogue) livesOnANode(claim *resourceapi.ResourceClaim, owner *metav1.OwnerReference) bool {
+	pod, err := c.sources.Load().pods.Pods(claim.Namespace).Get(owner.Name)
+	return err == nil && pod.UID == owner.UID && pod.Spec.NodeName != "" && !podutil.IsPodTerminal(pod)
+}
+
+// digestOn is a digest of what drivers have published for the node; it changes with its devices alone.
+func (c *Catalogue) digestOn(node string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.digests == nil {
+		texts := map[string][]string{}
+		for _, one := range c.offers {
+			encoded, err := json.Marshal(one.device())
+			if err != nil {
+				encoded = []byte(one.device().Name) // plain values always marshal
+			}
+			texts[one.node] = append(texts[one.node], fmt.Sprint(one.id(), string(encoded)))
+		}
+		c.digests = map[string]string{}
+		for name, of := range texts {
+			slices.Sort(of)
+			c.digests[name] = digestOf(strings.Join(of, "\n"))
+		}
+	}
+	return c.digests[node]
+}

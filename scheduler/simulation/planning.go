@@ -42,7 +42,8 @@ type planning struct {
 	api             *customAPI
 	plans, policies cache.SharedIndexInformer
 	parts           []*part
-	devices         *resources.Catalogue
+	// devices is nil as long as plans leave pods that ask for devices alone.
+	devices *resources.Catalogue
 	// optimizers are the plugins by profile.
 	optimizers map[string]*priorityoptimizer.Plugin
 	// told are the plans and windows that the answer has a line about.
@@ -68,7 +69,6 @@ func newPlanning(r *run) *planning {
 // begin has the parts of a new process take the place of those of the one before.
 func (p *planning) begin() {
 	p.processes++
-	p.devices = resources.NewCatalogue()
 	p.parts, p.optimizers = nil, map[string]*priorityoptimizer.Plugin{}
 	p.plans = p.api.newInformer(packingplan.Resource, p.run.events, customobject.Transform(packingplan.Read))
 	p.policies = p.api.newInformer(packingpolicy.Resource, p.run.events, customobject.Transform(packingpolicy.Read))

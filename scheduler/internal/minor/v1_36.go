@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -68,3 +69,14 @@ func GroupPluginSets(*config.Plugins) []*config.PluginSet { return nil }
 
 // WideAntiAffinity is not told apart from other anti-affinity yet.
 func WideAntiAffinity(fwk.NodeInfo) []fwk.PodInfo { return nil }
+
+// TakesOfNode says that the device takes some of the resources that its node has for pods.
+func TakesOfNode(device *resourceapi.Device) bool {
+	return len(device.NodeAllocatableResourceMappings) > 0
+}
+
+// DerivesAttributes is unknown yet.
+func DerivesAttributes(*resourceapi.ExactDeviceRequest) bool { return false }
+
+// HasAlphaFields is unknown yet.
+func HasAlphaFields(*resourceapi.ResourceSliceSpec) bool { return false }

@@ -3,9 +3,11 @@
 package minor
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
@@ -76,4 +78,21 @@ func GroupPluginSets(plugins *config.Plugins) []*config.PluginSet {
 // WideAntiAffinity returns the node's pods whose required anti-affinity goes beyond the node.
 func WideAntiAffinity(node fwk.NodeInfo) []fwk.PodInfo {
 	return node.GetPodsWithRequiredNonHostScopedAntiAffinity()
+}
+
+// TakesOfNode says that the device takes some of the resources that its node has for pods.
+func TakesOfNode(device *resourceapi.Device) bool { return len(device.NodeAllocatableResources) > 0 }
+
+// DerivesAttributes says that the request computes attributes of devices.
+func DerivesAttributes(request *resourceapi.ExactDeviceRequest) bool {
+	return len(request.DerivedAttributes) > 0
+}
+
+// HasAlphaFields says that the slice's devices skip operations of the node, or may not be had with one another.
+func HasAlphaFields(slice *resourceapi.ResourceSliceSpec) bool {
+	return len(slice.SkipNodeOperations) > 0 || slices.ContainsFunc(slice.Devices, func(device resourceapi.Device) bool {
+		return slices.ContainsFunc(device.ConsumesCounters, func(one resourceapi.DeviceCounterConsumption) bool {
+			return len(one.CompatibilityGroups) > 0
+		})
+	})
 }

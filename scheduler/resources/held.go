@@ -1,0 +1,245 @@
+package resources
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Devices is what the pod asks for in devices.
+func (b *Book) Devices(pod *v1.Pod) PodDevices {
+	if !b.asksForDevices(pod) {
+		return PodDevices{}
+	}
+	found, _ := b.devices.devicesOf(pod)
+	return found.PodDevices
+}
+
+// DevicesRefused are the reasons, in order, for which no plan can give the devices that match the asks as they are now.
+func (b *Book) DevicesRefused(asks []string) (reasons []string) {
+	now := b.state()
+	if now == nil {
+		return nil
+	}
+	for _, one := range asks {
+		name, _, _ := strings.Cut(one, "×")
+		if known := now.asks[name]; known != nil {
+			reasons = append(reasons, known.refused...)
+		}
+	}
+	return reasons
+}
+
+// DevicesOn is a digest of the node's devices; it does not change with what pods ask of them.
+func (b *Book) DevicesOn(node string) string {
+	if now := b.state(); now == nil || !now.some {
+		return ""
+	}
+	return b.devices.digestOn(node)
+}
+
+// IncompletePools is the number of pools of devices that their drivers are still publishing.
+func (b *Book) IncompletePools() int {
+	if now := b.state(); now != nil {
+		return now.incomplete
+	}
+	return 0
+}
+
+// ClaimsOf are the claims that were made for the pod.
+func (b *Book) ClaimsOf(pod *v1.Pod) []*resourceapi.ResourceClaim {
+	if b.state() == nil {
+		return nil
+	}
+	return b.devices.claimsOf(pod)
+}
+
+// TemplateOf is the template of that name, or nil.
+func (b *Book) TemplateOf(namespace, name string) *resourceapi.ResourceClaimTemplate {
+	if b.state() == nil {
+		return nil
+	}
+	return b.devices.templateOf(namespace, name)
+}
+
+// HeldBeside are the devices of the node that the pods on it do not account for by what they need: a claim holds them that
+// is none of theirs, or they hold others than they need.
+func (b *Book) HeldBeside(node string, pods []*v1.Pod) Vector {
+	now := b.state()
+	if now == nil || len(now.nodes[node]) == 0 {
+		return Vector{}
+	}
+	listed := asksMask{}
+	if object, err := b.devices.sources.Load().nodes.Get(node); err == nil {
+		listed = now.listedBy(object)
+	}
+	own, held := b.devices.taken(now, node, listed, pods)
+	for _, pod := range pods {
+		if b.asksForDevices(pod) {
+			found, _ := b.devices.devicesOf(pod)
+			for i, amount := range now.wanted(found) {
+				own[i] -= amount
+			}
+		}
+	}
+	for i := range held {
+		held[i] += max(0, own[i])
+	}
+	return now.with(Vector{}, held)
+}
+
+// state is that of the devices; nil where none are counted.
+func (b *Book) state() *state {
+	if b == nil || b.devices == nil || b.devices.sources.Load() == nil {
+		return nil
+	}
+	return b.devices.state.Load()
+}
+
+// asksForDevices is quick, as most pods ask for none.
+func (b *Book) asksForDevices(pod *v1.Pod) bool {
+	now := b.state()
+	return now != nil && (len(pod.Spec.ResourceClaims) > 0 || now.some && len(b.devices.extendedOf(pod)) > 0)
+}
+
+// with adds the amounts of the dimensions.
+func (s *state) with(vector Vector, amounts []int64) Vector {
+	for i, amount := range amounts {
+		if amount != 0 {
+			vector.set(v1.ResourceName(DevicePrefix+s.family.dimensions[i].name), amount)
+		}
+	}
+	return vector
+}
+
+// wanted is what the pod needs in each dimension.
+func (s *state) wanted(by *podDevices) []int64 {
+	amounts := make([]int64, len(s.family.dimensions))
+	if !by.closed() {
+		for ask, count := range by.counts {
+			s.family.take(amounts, ask, count)
+		}
+	}
+	return amounts
+}
+
+// listedBy are the asks for which the node counts what it lists itself, and no devices.
+func (s *state) listedBy(node *v1.Node) (listed asksMask) {
+	for _, one := range s.extended {
+		if lists(node, one.extended) {
+			listed = listed.with(maskOf(one.bit))
+		}
+	}
+	return listed
+}
+
+// capacity is what the node has in each dimension; nil if it has nothing to count in any.
+func (s *state) capacity(node *v1.Node) []int64 {
+	listed, masks := s.listedBy(node), s.nodes[node.Name]
+	if len(masks) == 0 && listed == (asksMask{}) {
+		return nil
+	}
+	amounts := make([]int64, len(s.family.dimensions))
+	for mask, count := range masks {
+		s.family.count(amounts, mask.without(listed), count)
+	}
+	for _, one := range s.extended {
+		if listed.has(one.bit) {
+			quantity := node.Status.Allocatable[one.extended]
+			s.family.count(amounts, maskOf(one.bit), quantity.Value())
+		}
+	}
+	return amounts
+}
+
+// holding is the devices of the claims of one pod.
+type holding struct {
+	claims int
+	masks  []asksMask
+}
+
+// taken are the devices of the node that these pods have or are about to get, and those that other claims hold: named ones,
+// those of pods that have just gone, and of pods that wait again after they could not be bound. A pod that is elsewhere by
+// now, or leaves in a rehearsal, holds none.
+func (c *Catalogue) taken(now *state, node string, listed asksMask, pods []*v1.Pod) (own, others []int64) {
+	own, others = make([]int64, len(now.family.dimensions)), make([]int64, len(now.family.dimensions))
+	holdings := make(map[types.UID]*holding, len(pods))
+	for _, pod := range pods {
+		holdings[pod.UID] = nil
+	}
+	for _, claim := range c.claimsBy(nodeIndex, node) {
+		owner := metav1.GetControllerOfNoCopy(claim)
+		var of *holding
+		if owner != nil {
+			held, here := holdings[owner.UID]
+			switch {
+			case held != nil:
+				of = held
+			case here:
+				of = &holding{}
+				holdings[owner.UID] = of
+			case c.livesOnANode(claim, owner):
+				continue
+			}
+		}
+		if of != nil {
+			of.claims++
+		}
+		for i := range claim.Status.Allocation.Devices.Results {
+			result := &claim.Status.Allocation.Devices.Results[i]
+			mask, counted := now.devices[deviceOf(result)]
+			switch mask = mask.without(listed); {
+			case !counted || result.AdminAccess != nil && *result.AdminAccess:
+			case of != nil:
+				of.masks = append(of.masks, mask)
+			default:
+				now.family.count(others, mask, 1)
+			}
+		}
+	}
+	for _, pod := range pods {
+		c.takenBy(now, node, pod, holdings[pod.UID], own)
+	}
+	return own, others
+}
+
+// takenBy counts what one pod has: its devices one by one, or what it asks for as long as not all of its claims have any.
+func (c *Catalogue) takenBy(now *state, node string, pod *v1.Pod, held *holding, into []int64) {
+	claims := len(pod.Spec.ResourceClaims)
+	if now.asksExtended(pod) {
+		claims++
+	}
+	if claims == 0 {
+		return
+	}
+	if held == nil || held.claims != claims {
+		if found, _ := c.devicesOf(pod); found.node != node {
+			for ask, count := range found.counts {
+				now.family.take(into, ask, count)
+			}
+			return
+		}
+	}
+	if held != nil {
+		for _, mask := range held.masks {
+			now.family.count(into, mask, 1)
+		}
+	}
+}
+
+// asksExtended says whether the pod asks for an extended resource that devices may give.
+func (s *state) asksExtended(pod *v1.Pod) bool {
+	for _, one := range s.extended {
+		for _, containers := range [][]v1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+			for i := range containers {
+				if _, asks := containers[i].Resources.Requests[one.extended]; asks {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
