@@ -111,7 +111,7 @@ def make_record(
     unlogged = [line for line in timelines if line.bound and line.key not in bindings_ns]
     best = answered.timelines if whole else timelines
     nodes, losses = tuple(nodes), list[str]()
-    listed = names_of(one.resources for one in nodes)
+    known_to_nodes = names_of(one.resources for one in nodes)
     there, watched = pod_counts or (0, 0)
     if there != watched:
         losses.append(f"the API server has {there} pods, of which the watch shows {watched}")
@@ -130,7 +130,7 @@ def make_record(
         limits="own",
         round_number=1,
         nodes=nodes,
-        pods=tuple(_make_pod_records(window, changes, best, timelines, listed)),
+        pods=tuple(_make_pod_records(window, changes, best, timelines, known_to_nodes)),
         window_s=round(window.length_s, DIGITS),
         clock=ANSWER_CLOCK if whole else CLOCK_NAME,
         resolution_s=ANSWER_STEP_S if whole else round(clocks.resolution_s, DIGITS),
