@@ -6,10 +6,12 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
 )
@@ -27,6 +29,7 @@ type clusterCopy struct {
 	// related is nil after a change of the pods with inter-pod affinity.
 	related *relatedNodes
 	trials  map[string]*trial
+	claims  *claims
 }
 
 // trial is PreFilter's result for a pod class in the present state.
@@ -36,6 +39,8 @@ type trial struct {
 	nodes *fwk.PreFilterResult
 	// status is not a success if PreFilter refuses the class everywhere.
 	status *fwk.Status
+	// pod is not empty if the result is of this pod alone, because it depends on its claims.
+	pod types.UID
 }
 
 func (f *Framework) newClusterCopy() (*clusterCopy, error) {
@@ -86,15 +91,37 @@ func (c *clusterCopy) fits(ctx context.Context, class string, pod *v1.Pod, name 
 // trialOf runs PreFilter again after each change. Its extensions, which update a result, are made for preemption: a
 // plugin that was skipped is never run again, and topology spread is only right while pods leave a single node.
 func (c *clusterCopy) trialOf(ctx context.Context, class string, pod *v1.Pod) *trial {
-	if c.trials[class] == nil {
-		one := &trial{state: framework.NewCycleState()}
+	one := c.trials[class]
+	if one == nil || one.pod != "" && one.pod != pod.UID {
+		one = &trial{state: framework.NewCycleState()}
 		one.nodes, one.status, _ = c.framework.RunPreFilterPlugins(ctx, one.state, pod)
+		if c.claims != nil && one.dependsOnClaims() {
+			one.pod = pod.UID
+		}
 		c.trials[class] = one
 	}
-	return c.trials[class]
+	return one
 }
 
-// leave removes a pod from its node.
+// dependsOnClaims says that DynamicResources refused the pod, or is to be asked about each node.
+func (t *trial) dependsOnClaims() bool {
+	if !t.status.IsSuccess() {
+		return t.status.Plugin() == names.DynamicResources
+	}
+	return !t.state.GetSkipFilterPlugins().Has(names.DynamicResources)
+}
+
+// replacement is what the pod's controller creates in its place, with its claims.
+func (c *clusterCopy) replacement(pod *v1.Pod) *v1.Pod {
+	arriving := unbound(pod)
+	arriving.Name += "-again"
+	arriving.UID += "-again"
+	arriving.Status.ResourceClaimStatuses = nil
+	c.claims.copyFor(pod, arriving)
+	return arriving
+}
+
+// leave removes a pod from its node. The devices that were allocated for it are free.
 func (c *clusterCopy) leave(ctx context.Context, pod *v1.Pod, name string) error {
 	node, err := c.node(name)
 	if err != nil {
@@ -103,12 +130,28 @@ func (c *clusterCopy) leave(ctx context.Context, pod *v1.Pod, name string) error
 	if err := node.RemovePod(klog.FromContext(ctx), pod); err != nil {
 		return fmt.Errorf("pod %s/%s is not on node %q: %w", pod.Namespace, pod.Name, name, err)
 	}
+	c.claims.leave(pod)
 	c.changed(pod, name)
 	return nil
 }
 
-// arrive puts a pod on a node.
-func (c *clusterCopy) arrive(pod *v1.Pod, name string) error {
+// arrive puts a pod, which is of the class and fits, on a node. It takes the devices that the plugin chose there.
+func (c *clusterCopy) arrive(ctx context.Context, class string, pod *v1.Pod, name string) error {
+	if one := c.trialOf(ctx, class, pod); one.pod != "" {
+		if status := c.claims.reserve(ctx, one.state, pod, name); !status.IsSuccess() {
+			return fmt.Errorf("reserving devices of node %q for pod %s/%s: %w", name, pod.Namespace, pod.Name, status.AsError())
+		}
+	}
+	return c.put(pod, name)
+}
+
+// comeBack puts a pod that has left back on its node, with its devices.
+func (c *clusterCopy) comeBack(pod *v1.Pod, name string) error {
+	c.claims.undo(pod)
+	return c.put(pod, name)
+}
+
+func (c *clusterCopy) put(pod *v1.Pod, name string) error {
 	node, err := c.node(name)
 	if err != nil {
 		return err

@@ -40,12 +40,14 @@ func (f *Framework) Empty(ctx context.Context, nodes []Emptied, closed []string,
 	if err := f.update(ctx); err != nil {
 		return Drained{}, fmt.Errorf("rehearsing the drain: %w", err)
 	}
-	defer func() { f.lister.SharedLister = f.snapshot }()
+	defer f.showScheduler()
 	cluster, err := f.newClusterCopy()
 	if err != nil {
 		return Drained{}, err
 	}
-	f.lister.SharedLister = cluster
+	if err := f.show(cluster); err != nil {
+		return Drained{}, fmt.Errorf("rehearsing the drain: %w", err)
+	}
 	d := &draining{cluster, sets.New[string]()}
 	for _, node := range cluster.nodes {
 		if !isInUse(node) {
@@ -99,10 +101,10 @@ func (d *draining) empty(ctx context.Context, of Emptied) (places map[types.UID]
 	places = map[types.UID]string{}
 	var moved []*v1.Pod
 	for _, pod := range of.Pods {
+		arriving := d.replacement(pod.Object)
 		if err := d.leave(ctx, pod.Object, of.Node); err != nil {
 			return nil, "", &StaleError{err}
 		}
-		arriving := replacement(pod.Object)
 		node, err := d.choose(ctx, pod.Class, arriving, d.nodes)
 		var lacking *framework.FitError
 		switch {
@@ -116,7 +118,7 @@ func (d *draining) empty(ctx context.Context, of Emptied) (places map[types.UID]
 		if stuck != "" {
 			return nil, stuck, d.takeBack(ctx, of, moved, places)
 		}
-		if err := d.arrive(arriving, node); err != nil {
+		if err := d.arrive(ctx, pod.Class, arriving, node); err != nil {
 			return nil, "", err
 		}
 		places[pod.Object.UID], moved = node, append(moved, arriving)
@@ -132,7 +134,7 @@ func (d *draining) takeBack(ctx context.Context, of Emptied, moved []*v1.Pod, pl
 		}
 	}
 	for _, pod := range of.Pods[:len(moved)+1] {
-		if err := d.arrive(pod.Object, of.Node); err != nil {
+		if err := d.comeBack(pod.Object, of.Node); err != nil {
 			return err
 		}
 	}

@@ -39,10 +39,12 @@ type Framework struct {
 	cache     Cache
 	framework framework.Framework
 	book      *resources.Book
+	catalogue *resources.Catalogue
 
 	mu       sync.Mutex
 	snapshot *cache.Snapshot
 	lister   *switchableLister
+	devices  *deviceManager
 }
 
 // Profile is what a framework is built from.
@@ -67,12 +69,18 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 	}
 	snapshot := cache.NewEmptySnapshot()
 	seen := &switchableLister{snapshot}
+	devices := &deviceManager{SharedDRAManager: of.Original.SharedDRAManager()}
+	var shown fwk.SharedDRAManager // nil where the scheduler allocates no devices
+	if devices.SharedDRAManager != nil {
+		devices.keepPlugin(registry)
+		shown = devices
+	}
 	options := append(minor.SnapshotOptions(snapshot),
 		frameworkruntime.WithClientSet(of.Original.ClientSet()),
 		frameworkruntime.WithKubeConfig(of.Original.KubeConfig()),
 		frameworkruntime.WithEventRecorder(&events.FakeRecorder{}), // drops them
 		frameworkruntime.WithInformerFactory(of.Original.SharedInformerFactory()),
-		frameworkruntime.WithSharedDRAManager(of.Original.SharedDRAManager()),
+		frameworkruntime.WithSharedDRAManager(shown),
 		frameworkruntime.WithSharedCSIManager(of.Original.SharedCSIManager()),
 		frameworkruntime.WithSnapshotSharedLister(seen),
 		frameworkruntime.WithExtenders(of.Original.Extenders()),
@@ -84,13 +92,27 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 	if err != nil {
 		return nil, fmt.Errorf("rehearsing profile %s: %w", of.Configuration.SchedulerName, err)
 	}
-	return &Framework{cache: known, framework: built, book: resources.NewBook(built, of.Devices), snapshot: snapshot, lister: seen}, nil
+	return &Framework{cache: known, framework: built, book: resources.NewBook(built, of.Devices), catalogue: of.Devices,
+		snapshot: snapshot, lister: seen, devices: devices}, nil
 }
 
 // update takes a new snapshot; the caller holds the lock.
 func (f *Framework) update(ctx context.Context) error {
+	f.catalogue.Refresh()
 	return f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot)
 }
+
+// show has the plugins see the cluster copy, until showScheduler has them see the scheduler's snapshot again.
+func (f *Framework) show(cluster *clusterCopy) error {
+	claims, err := f.devices.newClaims()
+	if err != nil {
+		return err
+	}
+	f.lister.SharedLister, f.devices.claims, cluster.claims = cluster, claims, claims
+	return nil
+}
+
+func (f *Framework) showScheduler() { f.lister.SharedLister, f.devices.claims = f.snapshot, nil }
 
 // without is the profile less some of its plugins.
 func without(profile config.KubeSchedulerProfile, names []string) *config.KubeSchedulerProfile {

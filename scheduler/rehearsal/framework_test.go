@@ -2,6 +2,7 @@ package rehearsal_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
@@ -30,6 +32,8 @@ import (
 // testCluster is a rehearsal framework of a real scheduler that is never run, and the snapshot of its state.
 type testCluster struct {
 	rehearser *rehearsal.Framework
+	scheduler framework.Framework
+	client    *fake.Clientset
 	seen      *snapshot.Snapshot
 	// closed are idle nodes that a drain closes.
 	closed []string
@@ -70,10 +74,16 @@ func (r *refusing) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Pod, node
 
 func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.Pod) *testCluster {
 	t.Helper()
+	return newClusterWith(t, refuses, nil, nodes, pods...)
+}
+
+// newClusterWith is one with other objects, too.
+func newClusterWith(t testing.TB, refuses *refusing, others []runtime.Object, nodes []*v1.Node, pods ...*v1.Pod) *testCluster {
+	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
 	t.Cleanup(cancel)
-	var objects []runtime.Object
+	objects := slices.Clone(others)
 	for _, node := range nodes {
 		objects = append(objects, node)
 	}
@@ -92,13 +102,14 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} },
 		kubescheduler.WithProfiles(profile), kubescheduler.WithFrameworkOutOfTreeRegistry(registry))
 	testobjects.Must(t, err)
-	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: built.Profiles[v1.DefaultSchedulerName],
+	original := built.Profiles[v1.DefaultSchedulerName]
+	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: original,
 		Configuration: profile, OutOfTree: registry, Without: []string{"DefaultPreemption"}}, built.Cache)
 	testobjects.Must(t, err)
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
 	testobjects.Must(t, built.WaitForHandlersSync(ctx))
-	return &testCluster{rehearser: rehearser, seen: snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
+	return &testCluster{rehearser: rehearser, scheduler: original, client: client, seen: snapshot.Build(snapshot.Input{ID: "s", Nodes: nodes, Pods: pods,
 		Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName}})}
 }
 

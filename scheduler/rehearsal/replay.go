@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -58,6 +59,8 @@ type Outcome struct {
 	// Early are the moved pods that must go before there is room for their replacements although
 	// others are expected to come.
 	Early []types.UID
+	// Claims are those that got their devices when a pod came, by that pod or the one that it replaces.
+	Claims map[types.UID][]*resourceapi.ResourceClaim
 }
 
 // Replay carries the plan out on copies of the nodes. The error is a *StaleError, unless something
@@ -68,14 +71,14 @@ func (f *Framework) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) 
 	if err := f.update(ctx); err != nil {
 		return Outcome{}, fmt.Errorf("replaying the plan: %w", err)
 	}
-	defer func() { f.lister.SharedLister = f.snapshot }()
+	defer f.showScheduler()
 	first, err := f.newReplay(of)
 	if err != nil {
 		return Outcome{}, err
 	}
 	refusals, err := first.run(ctx)
 	if err == nil && len(refusals) == 0 {
-		return Outcome{Early: first.early}, nil
+		return Outcome{Early: first.early, Claims: first.claims}, nil
 	}
 	second, otherwise := f.newReplay(of)
 	if otherwise != nil {
@@ -88,7 +91,7 @@ func (f *Framework) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) 
 	if err != nil {
 		return Outcome{}, &StaleError{err}
 	}
-	return Outcome{Refusals: refusals, RequireAll: required, Early: second.early}, nil
+	return Outcome{Refusals: refusals, RequireAll: required, Early: second.early, Claims: second.claims}, nil
 }
 
 // arrival is a placement, or a move: its pod must be gone before.
@@ -119,6 +122,8 @@ type replay struct {
 	// nodes are those that pods of the plan leave or arrive on.
 	nodes []string
 	early []types.UID
+	// claims are those of the pods that have come.
+	claims map[types.UID][]*resourceapi.ResourceClaim
 }
 
 // newReplay makes a copy of the cluster and shows it to the plugins.
@@ -127,10 +132,13 @@ func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.lister.SharedLister = cluster
-	r := &replay{cluster: cluster, book: f.book, gone: sets.New[types.UID](), nodes: of.Nodes()}
+	if err := f.show(cluster); err != nil {
+		return nil, fmt.Errorf("replaying the plan: %w", err)
+	}
+	r := &replay{cluster: cluster, book: f.book, gone: sets.New[types.UID](), nodes: of.Nodes(),
+		claims: map[types.UID][]*resourceapi.ResourceClaim{}}
 	for _, move := range of.Moves {
-		r.arrivals = append(r.arrivals, &arrival{Step: move, pod: replacement(move.Pod.Object)})
+		r.arrivals = append(r.arrivals, &arrival{Step: move, pod: cluster.replacement(move.Pod.Object)})
 	}
 	for _, placement := range of.Placements {
 		r.arrivals = append(r.arrivals, &arrival{Step: placement, pod: unbound(placement.Pod.Object)})
@@ -146,15 +154,7 @@ func unbound(pod *v1.Pod) *v1.Pod {
 	arriving := pod.DeepCopy()
 	arriving.Spec.NodeName = ""
 	arriving.DeletionTimestamp = nil
-	arriving.Status = v1.PodStatus{Phase: v1.PodPending}
-	return arriving
-}
-
-// replacement is what the pod's controller creates in its place.
-func replacement(pod *v1.Pod) *v1.Pod {
-	arriving := unbound(pod)
-	arriving.Name += "-again"
-	arriving.UID += "-again"
+	arriving.Status = v1.PodStatus{Phase: v1.PodPending, ResourceClaimStatuses: arriving.Status.ResourceClaimStatuses}
 	return arriving
 }
 
@@ -230,6 +230,9 @@ func (r *replay) tryToBind(ctx context.Context, unit []*arrival) (bool, error) {
 	}
 	for _, one := range unit {
 		r.execution.Bound(one.pod.UID)
+		if claims := r.cluster.claims.of(one.pod); len(claims) > 0 {
+			r.claims[one.Pod.Object.UID] = claims
+		}
 	}
 	return true, nil
 }
@@ -256,7 +259,7 @@ func (r *replay) tryOne(ctx context.Context, one *arrival) (bool, error) {
 	if !r.execution.Reserve(one.pod, one.To, true) {
 		return false, nil
 	}
-	return true, r.cluster.arrive(one.pod, one.To)
+	return true, r.cluster.arrive(ctx, one.Pod.Class, one.pod, one.To)
 }
 
 // refusals are the pods that were tried and refused. A pod that only lacks room may lack it because of another refusal:
