@@ -12,6 +12,7 @@ import yaml
 from amounts import size, taken
 from watched_pods import NAMESPACE, at, life, logged, seen
 
+from stowage_testbed.cluster.devices import Devices, make_classes, make_pool
 from stowage_testbed.metrics.footprint import UNKNOWN, FootprintMeter
 from stowage_testbed.metrics.record import PodRecord, RunRecord
 from stowage_testbed.metrics.state import NodeState
@@ -51,6 +52,28 @@ def test_a_record_says_what_was_run_and_when_from_the_windows_start() -> None:
     assert (found.pods, found.nodes, found.window_s) == ((pod,), (NODE,), 10.0)
     assert (found.scenario_id, found.arm, found.limits, found.round_number) == ("burst/test", "release", "own", 1)
     assert (found.api_pods, found.error) == (1, "")
+
+
+def test_a_pod_of_a_record_has_the_devices_that_it_held_or_waits_for() -> None:
+    """Its claim is gone at the end; an extended resource is devices where no node lists it."""
+    t4 = Devices(model="T4", count=2, memory="16Gi", resource="nvidia.com/gpu")
+    made = [("DeviceClass", one) for one in make_classes([t4])] + [
+        ("ResourceSlice", one) for one in make_pool("n1", [t4])
+    ]
+    one = {"request": "gpu", "driver": t4.driver, "pool": "n1", "device": "gpu-0"}
+    given = {"allocation": {"devices": {"results": [one]}}, "reservedFor": [{"uid": "uid-a"}]}
+    claim = {"metadata": {"name": "c", "namespace": NAMESPACE}, "status": given}
+    changes = [
+        Change(kind, Verb.ADDED, at(100), {**body, "metadata": {**body["metadata"], "uid": body["metadata"]["name"]}})
+        for kind, body in (*made, ("ResourceClaim", claim))
+    ]
+    changes += [*life("a", 101, 102, 103), Change("ResourceClaim", Verb.DELETED, at(104), changes[-1].body)]
+    waiting = seen(105, Verb.ADDED, "b")
+    waiting.body["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+
+    found = record([*changes, waiting])
+
+    assert [dict(pod.requests.without("cpu", "memory", "pods")) for pod in found.pods] == [{"devices/t4": 1000}] * 2
 
 
 def changes_of(rows: Iterable[Any]) -> Iterator[Change]:
