@@ -229,15 +229,7 @@ func (e *Execution) placesFor(key snapshot.ReplicaKey, free func(node string) re
 // vacant counts the open places that pods with the key may take: as many as are open, less the moves of which nobody knows
 // yet whether the pod leaves. One that stays must find a place later, also if another process carries the plan on by then:
 // else its own room would never become free.
-func (e *Execution) vacant(key snapshot.ReplicaKey) int {
-	vacant := e.open[key]
-	for _, step := range e.steps {
-		if step.opened && step.state == packingplan.Waiting && step.To != "" && step.Pod.ReplicaKey() == key {
-			vacant--
-		}
-	}
-	return vacant
-}
+func (e *Execution) vacant(key snapshot.ReplicaKey) int { return e.open[key] - e.unsure[key] }
 
 // hasRoom says whether one more pod of the place fits into what is free on its node. A pod that was waiting before the
 // plan must not take the room of replacements that are still to arrive there.
@@ -282,7 +274,7 @@ func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
 	if planned && place.open() == 0 { // it has that of a move whose pod has not left yet
 		early = e.moveTo(place, func(s *step) bool { return !s.opened && s.state == packingplan.Waiting })
 		if early != nil {
-			early.opened = true
+			e.set(early, true, early.state)
 			e.change(place, 0, 1, -1)
 		}
 	}
@@ -319,19 +311,21 @@ func (e *Execution) retarget(s *step) {
 		e.change(to, 0, -1, 1)
 	} else {
 		e.settle(e.target(s))
-		e.exchanged = append(e.exchanged, exchanged{s.Pod.ReplicaKey(), to.Node, s.To})
+		e.untold = append(e.untold, placeChange{s.Pod.ReplicaKey(), to.Node, s.To})
 		s.To = to.Node
 		e.change(to, -1, 0, 1)
 	}
-	s.opened = false
+	state := s.state
 	if s.To == s.From {
-		s.state = packingplan.NotNeeded
+		state = packingplan.NotNeeded
 		e.change(to, 0, 0, -1)
 	}
+	e.set(s, false, state)
 }
 
-// exchanged is a place that a waiting pod has left to a move, and the one that it has taken for it.
-type exchanged struct {
+// placeChange is a place that a waiting pod has left to a move, and the one that it has taken for it; or, if to is empty, one
+// that was dropped.
+type placeChange struct {
 	key      snapshot.ReplicaKey
 	from, to string
 }

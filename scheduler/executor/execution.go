@@ -50,6 +50,11 @@ func (s *step) toLeave() bool {
 	return s.state == packingplan.Waiting || s.state == packingplan.Evicted
 }
 
+// unsure says that the place of the move is open, and that nobody knows yet whether its pod leaves.
+func (s *step) unsure() bool {
+	return s.opened && s.state == packingplan.Waiting && s.To != ""
+}
+
 // unit is carried out together or not at all.
 type unit struct {
 	// steps are those of the pods that leave.
@@ -82,8 +87,10 @@ type Execution struct {
 	free map[string]resources.Vector
 	// arrived are the nodes of replacements that came before any pod was gone that they could replace.
 	arrived map[snapshot.ReplicaKey][]string
-	// exchanged are the places that waiting pods have left, until the plan's object shows it.
-	exchanged []exchanged
+	// untold are the changes of places for waiting pods that the plan's object does not show yet.
+	untold []placeChange
+	// unsure counts the moves with each key of which nobody knows yet whether the pod leaves.
+	unsure map[snapshot.ReplicaKey]int
 	// bound counts the places that are filled.
 	bound  int
 	atOnce int
@@ -104,6 +111,7 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		vanished: map[types.UID]int{},
 		arrived:  map[snapshot.ReplicaKey][]string{},
 		waiting:  map[types.UID]waitingPod{},
+		unsure:   map[snapshot.ReplicaKey]int{},
 	}
 	e.Carried = true
 	for _, steps := range of.Units() {
@@ -201,10 +209,22 @@ func (e *Execution) openAll(together *unit) {
 		if step.opened || step.state == packingplan.NotNeeded {
 			continue
 		}
-		step.opened = true
+		e.set(step, true, step.state)
 		if step.To != "" {
 			e.change(e.target(step), 0, 1, -1)
 		}
+	}
+}
+
+// set alters a step that may be unsure before or after it. No other code may do so.
+func (e *Execution) set(s *step, opened bool, state packingplan.State) {
+	before := s.unsure()
+	s.opened, s.state = opened, state
+	switch after := s.unsure(); {
+	case after && !before:
+		e.unsure[s.Pod.ReplicaKey()]++
+	case before && !after:
+		e.unsure[s.Pod.ReplicaKey()]--
 	}
 }
 
@@ -226,9 +246,9 @@ func (e *Execution) Refused(uid types.UID) {
 		switch {
 		case !one.opened:
 		case one.To == "":
-			one.opened = false
+			e.set(one, false, one.state)
 		case e.target(one).inFlight > 0:
-			one.opened = false
+			e.set(one, false, one.state)
 			e.change(e.target(one), 0, -1, 1)
 		default:
 			e.retarget(one) // another replica has taken the place meanwhile
@@ -251,7 +271,8 @@ func (e *Execution) Evicted(uid types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if step := e.byUID[uid]; step != nil && step.state == packingplan.Waiting {
-		step.state, step.unanswered = packingplan.Evicted, false
+		e.set(step, step.opened, packingplan.Evicted)
+		step.unanswered = false
 		if step.Unit != "" {
 			e.openAll(step.unit) // another eviction of the unit may have been refused
 		}
@@ -311,20 +332,46 @@ func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
 func (e *Execution) Describe(steps []*packingplan.Step) (changed bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, one := range e.exchanged {
-		at := slices.IndexFunc(steps, func(told *packingplan.Step) bool {
-			arrives := e.byUID[types.UID(told.PodUID)] == nil && told.State != packingplan.Bound && told.State != packingplan.NotNeeded
-			return arrives && told.To == one.from && snapshot.ReplicaKeyOf(told) == one.key
-		})
-		if at >= 0 {
-			steps[at].To, changed = one.to, true
-		}
+	for _, one := range e.untold {
+		changed = e.tell(one, steps) || changed
 	}
-	e.exchanged = nil
+	e.untold = nil
 	for _, told := range steps {
 		if step := e.byUID[types.UID(told.PodUID)]; step != nil && (told.State != step.state || told.To != step.To) {
 			told.State, told.To, changed = step.state, step.To, true
 		}
 	}
 	return changed
+}
+
+// tell puts a change of a place for a waiting pod into the steps. A place that is dropped becomes that of a placement whose
+// pod waits no more: pods with a key are alike, and a later process must not send one there that waits.
+func (e *Execution) tell(one placeChange, steps []*packingplan.Step) (changed bool) {
+	arrives := func(told *packingplan.Step) bool {
+		return e.byUID[types.UID(told.PodUID)] == nil && snapshot.ReplicaKeyOf(told) == one.key &&
+			told.State != packingplan.Bound && told.State != packingplan.NotNeeded
+	}
+	waits := func(told *packingplan.Step) bool { return e.waiting[types.UID(told.PodUID)].pod != nil }
+	at := slices.IndexFunc(steps, func(told *packingplan.Step) bool { return arrives(told) && told.To == one.from })
+	switch {
+	case at < 0:
+		return false
+	case one.to != "":
+		steps[at].To = one.to
+		return true
+	case steps[at].From != "":
+		return false // the state of a move says that its replacement has not come
+	}
+	dropped := steps[at]
+	if waits(dropped) {
+		other := slices.IndexFunc(steps, func(told *packingplan.Step) bool {
+			return arrives(told) && told.From == "" && !waits(told)
+		})
+		if other >= 0 {
+			dropped.To, steps[other].To = steps[other].To, dropped.To
+			dropped = steps[other]
+		}
+	}
+	dropped.State = packingplan.NotNeeded
+	return true
 }

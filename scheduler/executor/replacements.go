@@ -83,10 +83,17 @@ func (e *Execution) vacatePlaces(key snapshot.ReplicaKey, most int) (given int) 
 	if together := e.units[key]; together != nil && most > 0 {
 		return e.giveUp(together)
 	}
-	for _, place := range e.byKey[key] {
-		for ; given < most && place.settled > 0; given++ {
-			e.change(place, -1, 0, 0)
-		}
+	for _, node := range slices.Sorted(maps.Keys(e.byKey[key])) {
+		given += e.drop(e.byKey[key][node], most-given)
+	}
+	return given
+}
+
+// drop drops so many settled places, or as many as there are.
+func (e *Execution) drop(of *Place, most int) (given int) {
+	for ; given < most && of.settled > 0; given++ {
+		e.change(of, -1, 0, 0)
+		e.untold = append(e.untold, placeChange{key: of.key, from: of.Node})
 	}
 	return given
 }
@@ -106,8 +113,7 @@ func (e *Execution) giveUp(together *unit) (given int) {
 	for key, places := range e.byKey {
 		for _, place := range places {
 			if e.units[key] == together {
-				given += place.settled
-				e.change(place, -place.settled, 0, 0)
+				given += e.drop(place, place.settled)
 			}
 		}
 	}

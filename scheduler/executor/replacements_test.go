@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/resources"
 )
@@ -185,6 +186,42 @@ func TestReplacementThatVanishesIsStillMissing(t *testing.T) {
 		if next := e.Next(cluster.free()); given != 1 || len(next) != 1 {
 			t.Errorf("%s: wave %v without a successor, %d given up", text, next, given)
 		}
+	}
+}
+
+// A place that is dropped may be taken by any pod. A later process must neither hold it again nor send a pod there: it is
+// that of the pod that is gone, also where it was meant for one that waits.
+func TestPlacesThatAreDroppedAreToldToLaterProcesses(t *testing.T) {
+	for first := range 2 { // whichever of the places is dropped
+		c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100))
+		of, told := &plan.Plan{}, []*packingplan.Step{}
+		for i := range 2 {
+			pod, node := c.add("web", "", size(60, 60), 0), c.nodes[(first+i)%2]
+			of.Placements = append(of.Placements, plan.Step{Pod: pod, To: node})
+			told = append(told, &packingplan.Step{PodUID: string(pod.Object.UID), OwnerUID: "web", Class: pod.Class, To: node})
+		}
+		e, stays := executor.New(of, c.free(), 0), of.Placements[1].Pod.Object
+		e.Note(of.Placements[0].Pod.Object)
+		e.Note(stays)
+
+		e.Forget(of.Placements[0].Pod.Object)
+		given, changed := e.GiveUpVanished(), e.Describe(told)
+
+		nodes, _ := e.Nodes(stays, func(string) resources.Vector { return size(100, 100) })
+		if given != 1 || !changed || e.Describe(told) || len(nodes) != 1 || told[1].To != nodes[0] || told[1].State != "" ||
+			told[0].To == nodes[0] || told[0].State != packingplan.NotNeeded {
+			t.Errorf("%d given up; the pod that waits may go to %v; told %+v, %+v", given, nodes, told[0], told[1])
+		}
+	}
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 1, size(100, 100))
+	bare := c.add("", "", size(60, 60), 0)
+	bare.Owner = bare.Object.UID
+	told := []*packingplan.Step{{PodUID: string(bare.Object.UID), Class: bare.Class, To: "n0"}}
+	e := executor.New(&plan.Plan{Placements: []plan.Step{{Pod: bare, To: "n0"}}}, c.free(), 0)
+	e.Forget(bare.Object)
+
+	if changed := e.Describe(told); !changed || told[0].State != packingplan.NotNeeded {
+		t.Errorf("a pod without a controller: changed %t, told %+v", changed, told[0])
 	}
 }
 

@@ -56,6 +56,16 @@ func (l *Ledger) CarryPlan(plan types.UID, execution *executor.Execution) {
 	}
 }
 
+// Outstanding is the room on each node for the places of the plan that nobody has taken. The map must not be changed.
+func (l *Ledger) Outstanding(plan types.UID) map[string]resources.Vector {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if room := l.plans[plan]; room != nil {
+		return room.Outstanding()
+	}
+	return nil
+}
+
 // EndPlan ends what is held for a plan, for good.
 func (l *Ledger) EndPlan(plan types.UID) {
 	l.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -46,8 +47,8 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 	return l.placing != nil
 }
 
-// keepBack has the pods of the plan's owners wait until it is called with nil: whether the plan can be resumed cannot be
-// decided yet, and they would take each other's room.
+// keepBack has the pods of the plan's owners wait until it is called with nil, and keeps all others out of the plan's room:
+// whether it can be resumed cannot be decided yet, and they would take each other's room.
 func (l *loop) keepBack(record *packingplan.Record) {
 	switch {
 	case record == nil && l.letGo != nil:
@@ -58,7 +59,8 @@ func (l *loop) keepBack(record *packingplan.Record) {
 		for _, step := range record.Status.Steps {
 			owners.Insert(snapshot.ReplicaKeyOf(step).Owner)
 		}
-		l.letGo = l.plugin.HoldBack(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) })
+		l.letGo = l.plugin.HoldBack(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) },
+			func() map[string]resources.Vector { return l.records.Ledger.Outstanding(record.UID()) })
 	}
 }
 
@@ -74,13 +76,18 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 	if err != nil {
 		var raised *planning.Objection
 		roomToCome := left.Leaving || errors.As(err, &raised) && raised.NoRoom
-		if roomToCome && l.clock.Since(l.leadingSince) < takeOverTimeout {
+		message := messageRestarted + ", and cannot be resumed: " + err.Error()
+		switch {
+		case l.records.AbortRequested(record):
+			message = records.MessageAborted
+		case roomToCome && l.clock.Since(l.leadingSince) < takeOverTimeout:
 			return true
+		default:
+			planning.CountRefusal(err)
 		}
-		planning.CountRefusal(err)
 		l.plugin.Trigger.Failed()
-		l.runner.CloseNodes(ctx, record, messageRestarted)
-		l.records.Finish(ctx, record, packingplan.Aborted, messageRestarted+", and cannot be resumed: "+err.Error())
+		l.runner.CloseNodes(ctx, record, message)
+		l.records.Finish(ctx, record, packingplan.Aborted, message)
 		return false
 	}
 	// If another process has continued the plan in the meantime, its status says so and this write fails.

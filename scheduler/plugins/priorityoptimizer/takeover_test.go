@@ -7,10 +7,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 )
 
 // A process may die at any moment. The next one finishes its plan, and no pod is evicted a second time.
@@ -28,6 +31,42 @@ func TestPlanOfAProcessThatDiedIsResumed(t *testing.T) {
 	}
 	if move := status.Moves()[0]; move.State != "Bound" {
 		t.Errorf("move %+v", move)
+	}
+}
+
+// As long as a pod of the plan terminates, nobody can say whether the plan goes on. Until then no pod takes the room that it
+// has made, however high its priority, just as while it is carried out; and no pod waits for that afterwards.
+func TestRoomThatAFormerProcessMadeIsNotStolen(t *testing.T) {
+	c := slowTermination(t)
+	c.restart()
+	c.advanceClock(3 * time.Second)
+	thief := testPod("thief", 2, 9)
+	thief.Spec.PreemptionPolicy = ptr.To(v1.PreemptNever)
+	c.add(thief)
+	c.await("it is kept out", func() bool { return c.plugin.Waiting.Count(gate.ReasonReserved) == 1 }, false)
+	began := c.plugin.Execution.Load()
+	c.endPods()
+	c.reaches(packingplan.Completed)
+
+	if began != nil || c.nodeOf("three") == "" || c.nodeOf("thief") != "" || len(c.evictions()) != 1 {
+		t.Errorf("carried out %t before the pod was gone; evicted %v; %s", began != nil, c.evictions(), c.state())
+	}
+	c.must(c.client.Tracker().Delete(podsResource, "default", "three"))
+	c.hasNode("thief")
+}
+
+// A user need not wait until it is clear whether the plan goes on, and is told that it was aborted as asked for.
+func TestPlanThatMayBeResumedIsAbortedAtAUsersRequest(t *testing.T) {
+	c := slowTermination(t)
+	c.restart()
+	c.advanceClock(3 * time.Second)
+	began := c.clock.Now()
+
+	c.patchPlan(c.plansOf()[0].Name(), `{"spec":{"abort":true}}`)
+	c.reaches(packingplan.Aborted)
+
+	if message := c.plansOf()[0].Status.Message; message != records.MessageAborted || c.clock.Since(began) > 2*time.Second {
+		t.Errorf("after %s: %s", c.clock.Since(began), message)
 	}
 }
 

@@ -41,9 +41,19 @@ type Gate struct {
 	activator fwk.PodActivator
 	logger    klog.Logger
 	book      *resources.Book
-	// inSolve selects the pods of the solve under way, or of the plan that may be resumed; nil if there is neither.
-	inSolve atomic.Pointer[func(*v1.Pod) bool]
+	// back is nil where neither a solve is under way nor a plan may be resumed.
+	back atomic.Pointer[heldBack]
 }
+
+// heldBack are the pods of the solve under way, or of the plan that may be resumed. All others are kept out of the room of
+// that plan, as they are while it is carried out; it is nil during a solve.
+type heldBack struct {
+	pods func(*v1.Pod) bool
+	room func() map[string]resources.Vector
+}
+
+// keepsRoom says that the room of a plan is kept.
+func (b *heldBack) keepsRoom() bool { return b != nil && b.room != nil }
 
 // New returns the gate of one profile. The book says what pods need.
 func New(handle fwk.Handle, logger klog.Logger, clock clock.WithDelayedExecution, pace Pace, book *resources.Book) *Gate {
@@ -80,12 +90,12 @@ const (
 //  5. A pod with the signature of one that has just found no node waits with it for the next solve.
 func (g *Gate) gate(pod *v1.Pod, execution *executor.Execution, free func(string) resources.Vector) (nodes []string, reason waiting.Reason) {
 	defer func() { g.Waiting.Put(pod, reason, nil) }()
-	switch asked := g.inSolve.Load(); {
+	switch back := g.back.Load(); {
 	case snapshot.IsInGroup(pod):
 		return nil, ""
 	case g.Hold.Active():
 		return nil, ReasonHeld
-	case asked != nil && (*asked)(pod):
+	case back != nil && back.pods(pod):
 		return nil, ReasonInSolve
 	}
 	nodes, planned := execution.Nodes(pod, free)
@@ -152,13 +162,13 @@ func (g *Gate) passed(uid types.UID) {
 
 // Release activates the pods whose reason to wait may be over.
 func (g *Gate) Release() {
-	held, failed, execution := g.Hold.Active(), g.Trigger.hasFailedSignatures(), g.Execution.Load()
+	held, failed, execution, back := g.Hold.Active(), g.Trigger.hasFailedSignatures(), g.Execution.Load(), g.back.Load()
 	g.Activate(g.Waiting.Pods(func(one waiting.Entry) bool {
 		switch one.Reason {
 		case ReasonNoRoom, ReasonReserved:
-			return execution == nil
+			return execution == nil && !back.keepsRoom()
 		case ReasonInSolve:
-			return !held && g.inSolve.Load() == nil
+			return !held && back == nil
 		case ReasonBatch:
 			return !held && g.Trigger.isExempt(one.Pod.UID)
 		case ReasonNextSolve:
@@ -168,11 +178,12 @@ func (g *Gate) Release() {
 	}))
 }
 
-// HoldBack makes the selected pods wait until the returned function is called.
-func (g *Gate) HoldBack(which func(*v1.Pod) bool) (over func()) {
-	g.inSolve.Store(&which)
+// HoldBack makes the selected pods wait, and keeps all others out of the room on each node, until the returned function is
+// called. The room is nil where none is kept.
+func (g *Gate) HoldBack(pods func(*v1.Pod) bool, room func() map[string]resources.Vector) (over func()) {
+	g.back.Store(&heldBack{pods, room})
 	return func() {
-		g.inSolve.Store(nil)
+		g.back.Store(nil)
 		g.Release()
 	}
 }

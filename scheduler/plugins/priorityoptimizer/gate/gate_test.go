@@ -150,6 +150,24 @@ func TestATrialOfAPodGroupReservesNothing(t *testing.T) {
 	}
 }
 
+// A scheduling cycle that began before it was known that a plan may be resumed has not looked at the plan's room, and the
+// result for one pod says nothing about the next, which the room may not be enough for.
+func TestCyclesThatHaveNotSeenTheRoomOfAPlanThatMayBeResumedBindNobody(t *testing.T) {
+	g := testGate(testingclock.NewFakeClock(time.Now()), Pace{})
+	pod, before, after := testPod("p"), framework.NewCycleState(), framework.NewCycleState()
+	g.PreFilter(t.Context(), before, pod, nil)
+	over := g.HoldBack(func(*v1.Pod) bool { return false }, func() map[string]resources.Vector { return nil })
+	g.PreFilter(t.Context(), after, pod, nil)
+
+	early, late := g.Reserve(t.Context(), before, pod, "n1"), g.Reserve(t.Context(), after, pod, "n1")
+	_, signed := g.SignPod(t.Context(), pod)
+	over()
+
+	if _, free := g.SignPod(t.Context(), pod); early.IsSuccess() || !late.IsSuccess() || signed.IsSuccess() || !free.IsSuccess() {
+		t.Errorf("reserved before it was known: %v, after: %v; results are used again: %v, then %v", early, late, signed, free)
+	}
+}
+
 // A hundred pods a second come and go. Only those of the plan wake up the loop.
 func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Now())

@@ -42,6 +42,8 @@ const cycleStateKey = fwk.StateKey(Name)
 // cycleState is what PreFilter passes to the later extension points.
 type cycleState struct {
 	execution *executor.Execution
+	// back keeps the room of a plan that may be resumed; nil if nothing does.
+	back *heldBack
 	// outstanding is the room that the plan still needs on each node, and vacated are the nodes from which it evicts
 	// other replicas of the pod's owner and class. Neither is ever changed.
 	outstanding map[string]resources.Vector
@@ -68,7 +70,7 @@ func (g *Gate) PreEnqueue(_ context.Context, pod *v1.Pod) *fwk.Status {
 
 // SignPod lets the scheduler reuse results among equal pods as long as no plan treats them differently.
 func (g *Gate) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Status) {
-	if g.Execution.Load() == nil && g.Trigger.Type != Batch && !g.Hold.Active() {
+	if g.Execution.Load() == nil && !g.back.Load().keepsRoom() && g.Trigger.Type != Batch && !g.Hold.Active() {
 		return nil, nil
 	}
 	return nil, fwk.NewStatus(fwk.Unschedulable, "where a pod may go depends on the plan that is being carried out")
@@ -76,7 +78,7 @@ func (g *Gate) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Statu
 
 // PreFilter asks the gate again, and sends the pods of a plan to their places. Other pods are left to Filter.
 func (g *Gate) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
-	execution := g.Execution.Load()
+	execution, back := g.Execution.Load(), g.back.Load()
 	nodes, reason := g.gate(pod, execution, g.freeOn)
 	seen := &cycleState{planned: len(nodes) > 0}
 	seen.restricted.Store(seen.planned || reason != "")
@@ -84,17 +86,25 @@ func (g *Gate) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _
 	if reason != "" {
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, string(reason))
 	}
-	if execution == nil {
+	switch {
+	case execution != nil:
+		seen.execution = execution
+	case back.keepsRoom():
+		seen.back = back
+	default:
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	seen.execution = execution
 	if !snapshot.IsInGroup(pod) {
 		cachebypass.Require(state)
 	}
 	if seen.planned {
 		return &fwk.PreFilterResult{NodeNames: sets.New(nodes...)}, nil
 	}
-	seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
+	if execution != nil {
+		seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
+	} else {
+		seen.outstanding = back.room()
+	}
 	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
@@ -132,7 +142,7 @@ func (g *Gate) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 // PostFilter marks the pod as unschedulable, unless this plugin rejected it, or no plan can help it.
 func (g *Gate) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ fwk.NodeToStatusReader) (*fwk.PostFilterResult, *fwk.Status) {
 	if seen := g.stateOf(state); seen.restricted.Load() {
-		if seen.execution != nil {
+		if seen.execution != nil || seen.back != nil {
 			g.Waiting.Put(pod, ReasonReserved, nil)
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable)
@@ -168,12 +178,11 @@ func (g *Gate) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, nod
 	// First record the pod, then check whether a plan has started: a plan starts in the opposite order, so that one of
 	// the two notices the other.
 	g.InFlight.Add(pod.UID, node)
-	execution := g.Execution.Load()
-	if execution == nil {
+	execution, back, seen := g.Execution.Load(), g.back.Load(), g.stateOf(state)
+	if execution == nil && (back == seen.back || !back.keepsRoom()) {
 		return nil
 	}
-	seen := g.stateOf(state)
-	if execution != seen.execution {
+	if execution == nil || execution != seen.execution {
 		g.InFlight.remove(pod.UID)
 		g.Waiting.Put(pod, ReasonReserved, nil)
 		return fwk.NewStatus(fwk.Unschedulable, messagePlanStarted)
