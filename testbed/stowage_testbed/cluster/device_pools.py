@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects, list_dropped
@@ -68,6 +69,35 @@ def delete_slices(objects: Objects, nodes: Collection[str]) -> None:
     """
     for name in list(list_slices(objects, nodes)):
         objects.delete(SLICES, name)
+
+
+ChangeDevices = Callable[[list[Manifest], list[Manifest]], list[Manifest]]
+"""Takes the devices that a slice has, and those that its node is described with; returns those that it shall have."""
+
+
+def change_slices(
+    objects: Objects, node: str, sets: Sequence[Devices], change: ChangeDevices
+) -> Iterator[dict[str, Any]]:
+    """Change the devices of a node, and yield its slices as they are then.
+
+    All slices of a pool get the next generation: the allocator takes those of the newest one, when all are there.
+    """
+    described = make_pool(node, sets)
+    for driver in dict.fromkeys(one["spec"]["driver"] for one in described):
+        own = [one["spec"].get("devices") for one in described if one["spec"]["driver"] == driver]
+        names = [one["metadata"]["name"] for one in described if one["spec"]["driver"] == driver]
+        pool = [objects.read(SLICES, name) for name in names]
+        # Those with what partitions share have no devices.
+        new = [
+            None if devices is None else change(one["spec"].get("devices") or [], devices)
+            for one, devices in zip(pool, own, strict=True)
+        ]
+        if all(devices in (None, one["spec"].get("devices") or []) for one, devices in zip(pool, new, strict=True)):
+            continue
+        generation = {"generation": pool[0]["spec"]["pool"]["generation"] + 1}
+        for name, devices in zip(names, new, strict=True):
+            content = {} if devices is None else {"devices": devices}
+            yield objects.patch(SLICES, name, {"spec": {"pool": generation, **content}})
 
 
 def _refuse_dropped(manifest: Manifest, made: Manifest) -> None:

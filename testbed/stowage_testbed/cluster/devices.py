@@ -86,6 +86,10 @@ def _list_placements(memory: str) -> tuple[_Placement, ...]:
     return tuple(found)
 
 
+DeviceEffect = Literal["NoSchedule", "NoExecute"]
+"""What a taint of devices does to pods whose claims do not tolerate it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceTaint:
     """One taint of devices."""
@@ -94,7 +98,7 @@ class DeviceTaint:
 
     key: Annotated[str, MinLen(1)]
     """The taint's key."""
-    effect: Literal["NoSchedule", "NoExecute"]
+    effect: DeviceEffect
     """What happens to pods whose claims do not tolerate it."""
     value: str = ""
     """The taint's value."""

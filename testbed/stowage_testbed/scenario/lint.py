@@ -9,7 +9,7 @@ from typing import Any
 
 from stowage_testbed.amounts.resources import CPU, DEVICES, MEMORY, PODS, QuantityError, Resources, names_of
 from stowage_testbed.api.kinds import DEFINITION
-from stowage_testbed.cluster.devices import Devices, find_clash
+from stowage_testbed.cluster.devices import Devices, device_names, find_clash
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.manifest_rules import check_fields, check_manifest
@@ -22,6 +22,7 @@ from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.changing import Scale
 from stowage_testbed.scenario.steps.checking import END, FAILED, Check, Checkpoint
+from stowage_testbed.scenario.steps.devices import RemoveDevices, RestoreDevices, TaintDevices
 from stowage_testbed.scenario.steps.nodes import AddNodes, RemoveNodes
 from stowage_testbed.scenario.steps.overloading import Measure
 from stowage_testbed.scenario.steps.placing import Place
@@ -85,7 +86,7 @@ def lint(one: Content) -> None:
     """Report all issues of a run."""
     rules = [_sources, _workloads, _nodes, _manifests, _releases, _expectations, _window, _checkpoints, _single_steps]
     if one.whole:
-        rules += [_names, _order, _order_of_nodes, _counts]
+        rules += [_names, _devices, _order, _order_of_nodes, _counts]
     for rule in rules:
         rule(one)
 
@@ -329,6 +330,23 @@ def _list_uses(one: Content) -> Iterator[tuple[Where, str, Sort]]:
                 yield (*place, "nodeName"), expected["nodeName"], "node"
             for owner in expected.get("currentOwners", ()):
                 yield (*place, "currentOwners", owner), owner, "pods"
+
+
+def _devices(one: Content) -> None:
+    """No step changes devices that the file does not give to the node."""
+    described = one.scenario.devices_by_node
+    known = {name: list(device_names(devices)) for name, devices in described.items()}
+    for step in one.steps:
+        if not isinstance(step.action, TaintDevices | RemoveDevices | RestoreDevices):
+            continue
+        for node in step.action.nodes:
+            if node in one.scenario.node_names and node not in known:
+                message = f"node {node!r} has no devices; write `devices` under `nodes`, or name another node"
+                one.report(_refine(one.data, step.place() if step.action.bare else step.place("nodes"), node), message)
+            for device in getattr(step.action, "devices", ()):
+                if node in known and device not in known[node]:
+                    message = f"node {node!r} has no device {device!r}; {suggest_known(device, known[node], 12)}"
+                    one.report(_refine(one.data, step.place("devices"), device), message)
 
 
 def _order(one: Content) -> None:

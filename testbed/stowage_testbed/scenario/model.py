@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.cluster.devices import DEVICE_KINDS, Devices
-from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.cluster.node_pool import NodePool, devices_by_node
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.scenario.expected import Expectations, ExpectedMoment
 from stowage_testbed.scenario.objects import ObjectSpec
@@ -272,6 +272,11 @@ class Scenario:
     def devices(self) -> tuple[Devices, ...]:
         """Return the devices of all kinds of nodes."""
         return tuple(dict.fromkeys(one for pool in self.pools for one in pool.devices))
+
+    @property
+    def devices_by_node(self) -> dict[str, tuple[Devices, ...]]:
+        """Return the devices of each node that has any, also of those that steps add."""
+        return devices_by_node(self.pools)
 
     @property
     def has_claims(self) -> bool:

@@ -16,6 +16,7 @@ from stowage_testbed.scenario.steps.applying import Apply, ApplyInTurn, Delete
 from stowage_testbed.scenario.steps.arriving import Burst
 from stowage_testbed.scenario.steps.changing import Evict, Patch, Scale, Usage
 from stowage_testbed.scenario.steps.checking import Check, Checkpoint
+from stowage_testbed.scenario.steps.devices import RemoveDevices, RestoreDevices, TaintDevices
 from stowage_testbed.scenario.steps.interrupting import Interrupt
 from stowage_testbed.scenario.steps.nodes import (
     AddNodes,
@@ -47,7 +48,8 @@ from stowage_testbed.scenario.types import (
 
 _KINDS: tuple[type[Action], ...] = (
     *(Apply, ApplyInTurn, Delete, Scale, Patch, Evict, Usage, AskForPlan, Place, Release, Pack),
-    *(Cordon, Uncordon, Drain, TaintNodes, UntaintNodes, AddNodes, RemoveNodes, Interrupt),
+    *(Cordon, Uncordon, Drain, TaintNodes, UntaintNodes, AddNodes, RemoveNodes),
+    *(TaintDevices, RemoveDevices, RestoreDevices, Interrupt),
     *(Burst, Replay, Wait, Check, Checkpoint, Measure, Overload),
 )
 ACTIONS = {one.kind: one for one in _KINDS}

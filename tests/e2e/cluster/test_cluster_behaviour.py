@@ -18,7 +18,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER, ETCD, component_process, processes_of
-from stowage_testbed.cluster.device_pools import CLASSES, list_slices
+from stowage_testbed.cluster.device_pools import CLASSES, SLICES, change_slices, list_slices
 from stowage_testbed.cluster.devices import Devices
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
@@ -72,6 +72,32 @@ def test_devices_come_and_go_with_their_node(api: ApiClient) -> None:
     other = NodePool("other", 1, size(8000, 2**34), devices=(Devices(model="A100", name="h100", count=1),))
     with pytest.raises(StowageError, match="has a device class h100 of other devices"):
         create_nodes(api, [other])
+
+
+def test_a_pool_changes_as_a_whole(api: ApiClient) -> None:
+    """Of slices of two generations only the newer are seen, and their number would not be that of the pool."""
+    objects, nic = Objects(api), Devices(model="ConnectX", count=1, driver="nic.stowage.dev")
+    pool = NodePool("whole", 1, size(8000, 2**34), devices=(replace(H100, count=4), nic))
+    create_nodes(api, [pool])
+    before = objects.read(SLICES, "whole-0-gpu.stowage.dev-01")
+
+    def remove(now: list[dict[str, Any]], described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        assert [one["name"] for one in now] == [one["name"] for one in described]
+        return [one for one in now if not one["name"].startswith("gpu-0")]
+
+    changed = {one["metadata"]["name"]: one["spec"] for one in change_slices(objects, "whole-0", pool.devices, remove)}
+
+    assert set(changed) == {f"whole-0-gpu.stowage.dev-0{number}" for number in range(3)}
+    assert {spec["pool"]["generation"] for spec in changed.values()} == {2}
+    assert [one["name"] for one in changed["whole-0-gpu.stowage.dev-00"]["devices"] if "mig" not in one["name"]] == [
+        "gpu-1", "gpu-2",
+    ]  # fmt: skip
+    assert changed["whole-0-gpu.stowage.dev-01"]["devices"] == before["spec"]["devices"]
+    assert objects.read(SLICES, "whole-0-nic.stowage.dev-00")["spec"]["pool"]["generation"] == 1
+    restored = [*change_slices(objects, "whole-0", pool.devices, lambda _, described: described)]
+    assert {one["spec"]["pool"]["generation"] for one in restored} == {3}
+    assert not [*change_slices(objects, "whole-0", pool.devices, lambda now, _: now)]
+    objects.delete("Node", "whole-0")
 
 
 def test_nothing_listens_beyond_the_loopback(cluster: Cluster) -> None:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from stowage_testbed.amounts.resources import NOTHING, ONE_POD, Resources
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
+from stowage_testbed.cluster.devices import Devices
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.scenario.expected import Bounds
 from stowage_testbed.scenario.load import load_file
@@ -19,6 +20,7 @@ from stowage_testbed.scenario.steps.action import Action
 from stowage_testbed.scenario.steps.applying import Apply
 from stowage_testbed.scenario.steps.changing import Scale
 from stowage_testbed.scenario.steps.checking import Check
+from stowage_testbed.scenario.steps.devices import RemoveDevices, RestoreDevices
 from stowage_testbed.scenario.steps.nodes import AddNodes, Cordon, Drain
 from stowage_testbed.scenario.steps.releasing import Pack, Release
 
@@ -78,15 +80,19 @@ def test_the_command_explains_words_and_scenarios() -> None:
     assert "  expect: a mapping; required\n" in outermost.output
 
 
+ROOM = NOTHING + ONE_POD + Resources(cpu=1, memory=1)
 STEPS = [
     (Apply(("a", "b", "c")), "create a, b and c"),
     (Scale("a", 1), "scale: {workload: a, to: 1}"),
     (Drain(("n", "m"), timeout_s=3), "drain: {nodes: [n, m], timeout_s: 3}"),
     (Cordon(("n",)), "cordon: n"),
+    (RemoveDevices(("n",), ("gpu-0", "gpu-1")), "remove-devices: {nodes: n, devices: [gpu-0, gpu-1]}"),
+    (RestoreDevices(("n",)), "restore-devices: n"),
     (Check(placed=Bounds(1, 1)), "check: {placed: {min: 1, max: 1}}"),
     (Pack(), "pack: {}"),
     (Release("optimizer", optimizer=True), "serve with profile optimizer, {'optimizer': True}"),
-    (AddNodes(NodePool("late", 2, NOTHING + ONE_POD + Resources(cpu=1, memory=1))), "add-nodes: {name_prefix: late"),
+    (AddNodes(NodePool("late", 2, ROOM)), "add-nodes: {name_prefix: late"),
+    (AddNodes(NodePool("n", 1, ROOM, devices=(Devices(model="T4", count=2),))), "devices: {model: T4, count: 2}}"),
 ]
 
 

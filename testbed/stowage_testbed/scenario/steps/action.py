@@ -111,8 +111,14 @@ def write_plain(one: Any) -> dict[str, Any]:
     for field in fields(one):
         default = field.default if field.default_factory is MISSING else field.default_factory()
         if field.repr and (value := getattr(one, field.name)) != default:
-            said[key_of(field.name)] = write_plain(value) if is_dataclass(value) else value
+            said[key_of(field.name)] = _plain(value)
     return said
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return write_plain(value) if is_dataclass(value) else value
 
 
 def join_names(names: Sequence[str]) -> str:

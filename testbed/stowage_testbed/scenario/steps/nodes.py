@@ -109,11 +109,11 @@ class Uncordon(Action):
 
 def _patch_spec(context: StepContext, names: Iterable[str], spec: Mapping[str, Any]) -> None:
     for name in names:
-        _await_watch(context, context.objects.patch("Node", name, {"spec": spec}))
+        await_watch(context, context.objects.patch("Node", name, {"spec": spec}))
 
 
-def _await_watch(context: StepContext, changed: JsonObject) -> None:
-    """Return when the watch has a node as it was changed.
+def await_watch(context: StepContext, changed: JsonObject, kind: str = "Node") -> None:
+    """Return when the watch has a node, or an object of another kind, as it was changed.
 
     The scheduler learns of nodes and of pods by two watches, and would place a pod that the next step brings by what
     the node was, if that of the nodes were late.
@@ -121,7 +121,7 @@ def _await_watch(context: StepContext, changed: JsonObject) -> None:
     name, version = name_of(changed), int(changed["metadata"]["resourceVersion"])
 
     def condition(state: State) -> ConditionResult:
-        seen = [int(body["metadata"]["resourceVersion"]) for body in state.bodies("Node") if name_of(body) == name]
+        seen = [int(body["metadata"]["resourceVersion"]) for body in state.bodies(kind) if name_of(body) == name]
         words = f"{name} is of version {max(seen, default=0)}, not {version} yet"
         return ConditionResult(max(seen, default=0) >= version, words)
 
@@ -205,7 +205,7 @@ class TaintNodes(Action):
         """It takes the place of one of the same key and effect."""
         new = {"key": self.key, "value": self.value, "effect": self.effect}
         for name in self.nodes:
-            _change_taints(context, name, lambda old: [*_drop_taint(old, self.key, self.effect), new])
+            _change_taints(context, name, lambda old: [*drop_taint(old, self.key, self.effect), new])
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class UntaintNodes(Action):
 
     def carry_out(self, context: StepContext) -> None:
         for name in self.nodes:
-            _change_taints(context, name, lambda old: _drop_taint(old, self.key, self.effect))
+            _change_taints(context, name, lambda old: drop_taint(old, self.key, self.effect))
 
 
 def _change_taints(context: StepContext, node: str, change: Callable[[Taints], Taints]) -> None:
@@ -236,7 +236,7 @@ def _change_taints(context: StepContext, node: str, change: Callable[[Taints], T
         version = {"resourceVersion": body["metadata"]["resourceVersion"]}
         patch = {"metadata": version, "spec": {"taints": taints or None}}
         try:
-            _await_watch(context, context.objects.patch("Node", node, patch))
+            await_watch(context, context.objects.patch("Node", node, patch))
         except ApiRefusedError as error:
             if error.status != HTTPStatus.CONFLICT or not tries_left:
                 raise
@@ -244,7 +244,7 @@ def _change_taints(context: StepContext, node: str, change: Callable[[Taints], T
             return
 
 
-def _drop_taint(taints: Taints, key: str, effect: str | None) -> Taints:
+def drop_taint(taints: Taints, key: str, effect: str | None) -> Taints:
     """Return the taints without those of a key, and of an effect if one is named."""
     return [one for one in taints if one["key"] != key or effect not in {None, one["effect"]}]
 
