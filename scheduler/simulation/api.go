@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,7 +38,8 @@ type apiObject interface {
 	metav1.Object
 }
 
-// api replaces the API server: a tracker that binds and evicts pods.
+// api replaces the API server: a tracker that binds and evicts pods. It also does what controllers and drivers do with claims
+// of devices.
 type api struct {
 	tracker
 	client *fake.Clientset
@@ -51,6 +54,8 @@ type api struct {
 	evict func(eviction *policyv1.Eviction) error
 	// marked is told of nodes that were patched, unless it is nil.
 	marked func(node *v1.Node)
+	// claims counts the claims that were given a name.
+	claims atomic.Int64
 }
 
 func newAPI(now func() time.Time, bound func(*v1.Pod)) *api {
@@ -83,7 +88,7 @@ func (a *api) bind(action clienttesting.Action) (bool, runtime.Object, error) {
 	if !there {
 		return true, nil, apierrors.NewNotFound(podResource.GroupResource(), binding.Name)
 	}
-	pod.Spec.NodeName = binding.Target.Name
+	pod.Spec.NodeName, pod.Status.NominatedNodeName = binding.Target.Name, ""
 	a.start(pod)
 	if err := a.Update(podResource, pod, pod.Namespace); err != nil {
 		return true, nil, err
@@ -147,6 +152,42 @@ func (a *api) remove(gvr schema.GroupVersionResource, namespace, name string) er
 	return utilerrors.FilterOut(a.Delete(gvr, namespace, name), apierrors.IsNotFound)
 }
 
+// Create stores a new object; a pod with the claims that are made for it.
+func (a *api) Create(
+	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.CreateOptions,
+) error {
+	switch made := object.(type) {
+	case *v1.Pod:
+		if err := a.makeClaims(made); err != nil {
+			return err
+		}
+	case *resourceapi.ResourceClaim:
+		a.nameClaim(made)
+	}
+	a.complete(object)
+	return a.tracker.Create(gvr, object, namespace, options...)
+}
+
+// Update replaces an object.
+func (a *api) Update(
+	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.UpdateOptions,
+) error {
+	a.complete(object)
+	return a.tracker.Update(gvr, object, namespace, options...)
+}
+
+// Delete removes an object; a pod gives its devices back.
+func (a *api) Delete(gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions) error {
+	var gone *v1.Pod
+	if gvr == podResource {
+		gone, _ = find[*v1.Pod](&a.tracker, gvr, namespace, name)
+	}
+	if err := a.tracker.Delete(gvr, namespace, name, options...); err != nil || gone == nil {
+		return err
+	}
+	return a.releaseClaims(gone)
+}
+
 // Patch replaces an object by its patched form.
 func (a *api) Patch(
 	gvr schema.GroupVersionResource, object runtime.Object, namespace string, options ...metav1.PatchOptions,
@@ -178,5 +219,7 @@ func (a *api) newInformers(events *eventQueue) informers.SharedInformerFactory {
 			return a.newInformer(resourceOf(kind), events, nil)
 		})
 	}
+	factory.Resource().V1().ResourceClaims().Informer()
+	a.informers[deviceClaimResource].atOnce = true
 	return factory
 }

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -88,8 +89,14 @@ func (v *virtualTime) loseNode(node string) error {
 
 // putObject stores an object in place of the one of its name, if there is one.
 func (v *virtualTime) putObject(object *Object) error {
-	if budget, is := object.Object.(*policyv1.PodDisruptionBudget); is {
-		v.watchBudget(budget.DeepCopy())
+	switch changed := object.Object.(type) {
+	case *policyv1.PodDisruptionBudget:
+		v.watchBudget(changed.DeepCopy())
+	case *resourceapi.ResourceClaim: // which devices it has is for the scheduler to say
+		if before, there := find[*resourceapi.ResourceClaim](
+			&v.api.tracker, deviceClaimResource, changed.Namespace, changed.Name); there {
+			changed.Status = before.Status
+		}
 	}
 	return v.put(resourceOf(object.kind()), object.Object.(apiObject))
 }

@@ -81,7 +81,7 @@ func (t *tracker) write(of schema.GroupVersionResource, object runtime.Object, s
 		return err
 	}
 	if informer, changed := t.informers[of], object.DeepCopyObject(); informer != nil {
-		informer.events.add(func() { informer.put(changed) })
+		informer.tell(func() { informer.put(changed) })
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (t *tracker) Delete(of schema.GroupVersionResource, namespace, name string,
 	defer t.mu.Unlock()
 	err := t.ObjectTracker.Delete(of, namespace, name, options...)
 	if informer := t.informers[of]; err == nil && informer != nil {
-		informer.events.add(func() { informer.remove(cache.ObjectName{Namespace: namespace, Name: name}.String()) })
+		informer.tell(func() { informer.remove(cache.ObjectName{Namespace: namespace, Name: name}.String()) })
 	}
 	return err
 }
@@ -120,6 +120,9 @@ type informer struct {
 	events                    *eventQueue
 	transform                 cache.TransformFunc
 	handlers                  []cache.ResourceEventHandler
+	// atOnce has handlers told while the object is written, and not between two steps. The scheduler waits for a claim that
+	// it writes while it binds, and looks for it once a second. Such handlers write nothing.
+	atOnce bool
 }
 
 // newInformer returns an informer for a new process, that knows what the one of the process before knew.
@@ -134,6 +137,15 @@ func (t *tracker) newInformer(
 	}
 	t.informers[of] = made
 	return made
+}
+
+// tell has an event handled in its turn.
+func (i *informer) tell(event func()) {
+	if i.atOnce {
+		event()
+		return
+	}
+	i.events.add(event)
 }
 
 func (i *informer) put(object any) {

@@ -29,12 +29,14 @@ var kindsOfAnyMinor = map[schema.GroupVersionKind]meta.RESTScopeName{
 	versioned("resource.k8s.io/v1", "DeviceClass"):          meta.RESTScopeNameRoot,
 	versioned("resource.k8s.io/v1", "DeviceTaintRule"):      meta.RESTScopeNameRoot,
 	versioned("resource.k8s.io/v1", "ResourceClaim"):        meta.RESTScopeNameNamespace,
-	versioned("resource.k8s.io/v1", "ResourceSlice"):        meta.RESTScopeNameRoot,
-	versioned("storage.k8s.io/v1", "CSIDriver"):             meta.RESTScopeNameRoot,
-	versioned("storage.k8s.io/v1", "CSINode"):               meta.RESTScopeNameRoot,
-	versioned("storage.k8s.io/v1", "CSIStorageCapacity"):    meta.RESTScopeNameNamespace,
-	versioned("storage.k8s.io/v1", "StorageClass"):          meta.RESTScopeNameRoot,
-	versioned("storage.k8s.io/v1", "VolumeAttachment"):      meta.RESTScopeNameRoot,
+	// It is the simulation that reads them, to make claims.
+	versioned("resource.k8s.io/v1", "ResourceClaimTemplate"): meta.RESTScopeNameNamespace,
+	versioned("resource.k8s.io/v1", "ResourceSlice"):         meta.RESTScopeNameRoot,
+	versioned("storage.k8s.io/v1", "CSIDriver"):              meta.RESTScopeNameRoot,
+	versioned("storage.k8s.io/v1", "CSINode"):                meta.RESTScopeNameRoot,
+	versioned("storage.k8s.io/v1", "CSIStorageCapacity"):     meta.RESTScopeNameNamespace,
+	versioned("storage.k8s.io/v1", "StorageClass"):           meta.RESTScopeNameRoot,
+	versioned("storage.k8s.io/v1", "VolumeAttachment"):       meta.RESTScopeNameRoot,
 }
 
 // ofThisMinor leaves out the kinds that came with a later minor.

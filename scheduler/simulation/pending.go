@@ -55,6 +55,7 @@ func (r *run) carryOut(checked *plan.Plan) error {
 	for _, step := range checked.Moves {
 		replacement := step.Pod.Object.DeepCopy()
 		replacement.Spec.NodeName, replacement.ResourceVersion = step.To, ""
+		replacement.Status.ResourceClaimStatuses, replacement.Status.ExtendedResourceClaimStatus = nil, nil
 		if err := r.storePod(replacement); err != nil {
 			return err
 		}
@@ -64,6 +65,9 @@ func (r *run) carryOut(checked *plan.Plan) error {
 		placed.Spec.NodeName = step.To
 		if err := r.put(podResource, placed); err != nil {
 			return fmt.Errorf("pod %s: %w", key(placed), err)
+		}
+		if err := r.giveDevices(key(placed)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -19,6 +19,7 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
@@ -58,6 +59,8 @@ type run struct {
 	lives *lives
 	// planning makes plans; nil without the optimiser.
 	planning *planning
+	// devices gives devices to pods that come with their node; nil until there is one.
+	devices *dynamicresources.DynamicResources
 	// observed instances lose the pods that the scheduler fails on; others fail with them.
 	observed bool
 	reading  Reading
@@ -152,6 +155,10 @@ func (r *run) storePod(pod *v1.Pod) error {
 	}
 	r.events.deliver()
 	r.leaveToItsGroup(pod)
+	if pod.Spec.NodeName != "" {
+		return r.giveDevices(key(pod))
+	}
+	r.noteMissingClaims(pod)
 	return nil
 }
 

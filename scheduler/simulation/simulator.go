@@ -18,7 +18,9 @@
 // instance says so.
 //
 // Nothing waits for a controller or a driver that a simulation has not: a pod is bound once its node is
-// chosen and its volumes and devices are reserved, without the PreBind plugins.
+// chosen and its volumes are reserved, without the PreBind plugins. The one of devices runs, and writes
+// into claims which devices they have: claims are made from templates when their pod appears, devices are
+// ready at once, and free when the pod goes.
 //
 // An instance that was observed, that is read from a cluster, is never refused for one of its objects:
 // see Reading.
@@ -46,6 +48,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	testingclock "k8s.io/utils/clock/testing"
 
@@ -121,7 +124,7 @@ func (s *Simulator) start(parent context.Context, instance Instance, lives *live
 func (s *Simulator) begin(parent context.Context, r *run) error {
 	// Without a logger of its own, the context has each plugin ask for every node whether anything is logged.
 	r.ctx, r.cancel = context.WithCancel(klog.NewContext(parent, logr.Discard()))
-	r.events = &eventQueue{}
+	r.events, r.devices = &eventQueue{}, nil
 	r.informers = r.api.newInformers(r.events)
 	if r.planning != nil {
 		r.planning.begin()
@@ -162,9 +165,12 @@ func (s *Simulator) build(r *run) error {
 	}
 	for i := range configuration.Profiles {
 		if plugins := configuration.Profiles[i].Plugins; plugins != nil {
-			// Before the binding, plugins have volumes and devices made ready, and wait for the controllers and drivers
-			// that do it. A simulation has none. They are reserved by then, so that no other pod is given the same.
-			plugins.PreBind = config.PluginSet{Disabled: []config.Plugin{{Name: "*"}}}
+			// Before the binding, plugins have volumes made ready, and wait for the controllers and drivers that do it. A
+			// simulation has none. They are reserved by then, so that no other pod is given the same. What is done about
+			// devices, the simulation does: see claims.go.
+			writers := slices.DeleteFunc(slices.Concat(plugins.MultiPoint.Enabled, plugins.PreBind.Enabled),
+				func(one config.Plugin) bool { return one.Name != names.DynamicResources })
+			plugins.PreBind = config.PluginSet{Enabled: writers[:min(1, len(writers))], Disabled: []config.Plugin{{Name: "*"}}}
 			if r.planning != nil {
 				plugins.MultiPoint.Enabled = append(plugins.MultiPoint.Enabled, config.Plugin{Name: afterBinding})
 			}

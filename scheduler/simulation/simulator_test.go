@@ -148,6 +148,8 @@ func TestEveryKindThatTheSchedulerListsIsRead(t *testing.T) {
 	listed := testobjects.Value(simulatorOf(t, profileFolder+"/deterministic.yaml").Listed(t.Context()))(t)
 	listed.Delete(schema.GroupVersionResource{Version: "v1", Resource: "nodes"})
 	listed.Delete(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
+	// The simulation reads them, in place of the controller that makes claims from them.
+	listed.Insert(schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaimtemplates"})
 	known, names := sets.New[schema.GroupVersionResource](), sets.New[string]()
 	for kind := range simulation.Kinds {
 		resource, _ := meta.UnsafeGuessKindToResource(kind)

@@ -133,7 +133,7 @@ def pass_time(events: Iterable[Event], config: Path, *, minor: str | None = None
 _READ = frozenset({
     "CSIDriver", "CSINode", "CSIStorageCapacity", "DeviceClass", "DeviceTaintRule", "PersistentVolume",
     "PersistentVolumeClaim", "PodDisruptionBudget", "ReplicaSet", "ReplicationController", "ResourceClaim",
-    "ResourceSlice", "Service", "StatefulSet", "StorageClass", "VolumeAttachment",
+    "ResourceClaimTemplate", "ResourceSlice", "Service", "StatefulSet", "StorageClass", "VolumeAttachment",
 })  # fmt: skip
 """Kinds that placing a pod depends on, by the scheduler's own reading."""
 

@@ -24,7 +24,7 @@ _OBJECTS = yaml.safe_load((Path(__file__).parent / "objects.yaml").read_text(enc
 FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 """Kinds that are read where it is allowed, and what cannot be judged without each."""
 
-OF_DEVICES = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceSlice"})
+OF_DEVICES = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
 """Kinds that nobody misses where no pod claims a device."""
 
 VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in OF_DEVICES}
