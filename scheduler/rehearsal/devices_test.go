@@ -257,18 +257,19 @@ func TestAUnitThatIsTakenBackGivesItsDevicesBack(t *testing.T) {
 	}
 }
 
-// PreFilter reads the claims of one pod: its result must not be used for another of the class.
+// PreFilter reads the claims of one pod: its result must not be used for another of the class, which is tried while the first
+// waits for its device.
 func TestPodsOfAClassDoNotTakeEachOthersClaims(t *testing.T) {
 	alike := func(pod *v1.Pod) {
 		pod.Labels["app"], pod.OwnerReferences = "alike", []metav1.OwnerReference{testobjects.ReplicaSet("alike")}
 	}
-	at := newFleet(byClaim, gpusOf("a1", gpu("g1")), gpusOf("a2", gpu("g2"))).with("low", "a1", "g1").
-		with("one", "", "", alike).with("two", "", "", alike).cluster(t, &refusing{}, "a1", "a2", "a3")
+	at := newFleet(byClaim, gpusOf("a1", gpu("g1")), gpusOf("a2", gpu("g2")), gpusOf("a3", gpu("g3"))).with("late", "a1", "g1").
+		with("one", "", "", alike).with("two", "", "", alike).beside(pod("big", "a3", "4G")).cluster(t, &refusing{}, "a1", "a2", "a3", "a4")
 	if at.pod("one").Class != at.pod("two").Class {
 		t.Fatal("the pods are not of a class")
 	}
 
-	outcome := at.outcome(t, at.planOf("one>a1 two>a2 low>"))
+	outcome := at.outcome(t, at.planOf("one>a1 two>a2 late>a3 big>a4"))
 
 	for _, name := range []string{"one", "two"} {
 		if claims := outcome.Claims[types.UID(name)]; len(claims) != 1 || claims[0].Name != name+"-gpu" {
