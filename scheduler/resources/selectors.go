@@ -145,7 +145,7 @@ func (j judge) verdictsOn(slice *resourceapi.ResourceSlice, by *selectors, toler
 		device := &slice.Spec.Devices[i]
 		matches, failed := by.match(j.expressions, slice.Spec.Driver, device)
 		made.failed = made.failed || failed
-		made.serves[i] = matches && !(j.taints && isKeptOff(device, tolerations))
+		made.serves[i] = matches && (!j.taints || !isKeptOff(device, tolerations))
 	}
 	return made
 }
