@@ -89,9 +89,11 @@ def _change(context: StepContext, nodes: Iterable[str], devices: Collection[str]
     Of a pool whose slices are not all of one generation, the scheduler allocates nothing.
     """
     context.observer.watch(RESOURCE_SLICES)
+    by_node = context.scenario.devices_by_node
     for node in nodes:
-        described = context.scenario.devices_by_node[node]
+        described = by_node[node]
         known = device_names(described)
         meant = {name for device in devices or known for name in known[device]}
-        for changed in change_slices(context.objects, node, described, partial(change, meant)):
+        # All at once: while the first ones are awaited, the pool would be of two generations.
+        for changed in list(change_slices(context.objects, node, described, partial(change, meant))):
             await_watch(context, changed, RESOURCE_SLICES.kind)
