@@ -19,7 +19,8 @@ class TierScore(NamedTuple):
     """What an assignment does for one tier; larger is better.
 
     ``kept`` counts the running pods of exactly the tier's priority that keep a node.
-    Under the `PAPER` policy it is 0 throughout, since it does not count.
+    Under the `PAPER` policy it is 0 throughout, since it does not count. ``placed`` and
+    ``stability`` are sums over the pods of this tier's priority and of all above.
     """
 
     kept: int

@@ -9,8 +9,8 @@
 //     holds the pods of a solve until the solve ends, pods with the signature of one that found no
 //     node until the next solve, and a plan's pods until their place is free. In trigger Batch it
 //     also holds pods until a plan has a place for them.
-//  2. PreFilter does the same for the pods that were already queued, sends the pods a plan moves
-//     or places to the node the plan gave them, and keeps all other pods out of the room the plan
+//  2. PreFilter does the same for the pods that were already queued, and sends the pods a plan moves
+//     or places to the node the plan gave them. Filter keeps all other pods out of the room the plan
 //     still needs.
 //  3. PostFilter marks the pods that cannot be placed, and so triggers the next solve.
 //  4. Reserve takes one of the plan's open places, Unreserve gives it back.
@@ -24,9 +24,9 @@
 //
 // Without an optimiser the plugin steps aside and the profile schedules like the stock scheduler.
 //
-// To follow one plan from an unschedulable pod to the moved pod, read in this order: gate/points.go, gate/trigger.go,
-// loop.go, solve.go, planning/session.go, clusterview/view.go, snapshot/snapshot.go, optimizerclient/client.go,
-// planning/verify.go, plan/plan.go, rehearsal/replay.go, records/status.go, execution/execution.go, execution/placing.go,
-// executor/execution.go, executor/waves.go, gate/gate.go, executor/arrivals.go. How a restarted process goes on with a
+// To follow one plan from an unschedulable pod to the moved pod, read in this order: gate/points.go, loop.go, solve.go,
+// planning/session.go, snapshot/snapshot.go, optimizerclient/client.go, planning/verify.go, plan/plan.go,
+// rehearsal/replay.go, records/status.go, execution/execution.go, execution/placing.go, executor/execution.go,
+// executor/waves.go, gate/gate.go, executor/replacements.go, executor/arrivals.go. How a restarted process goes on with a
 // plan is in resume.go.
 package priorityoptimizer
