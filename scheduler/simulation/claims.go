@@ -167,8 +167,8 @@ func (a *api) lacksDevices(pod *v1.Pod) bool {
 	return pod.Status.ExtendedResourceClaimStatus == nil && len(a.informers[deviceClassResource].GetStore().ListKeys()) > 0
 }
 
-// giveDevices has a pod that came with its node take devices there, as it did when the scheduler placed it. An observed pod
-// for which there are none keeps its place.
+// giveDevices has a pod that came with its node take devices there, as it did when the scheduler placed it. One
+// for which there are none keeps its place, and the reading says so.
 func (r *run) giveDevices(name string) error {
 	pod, there := r.api.pod(name)
 	if !there || !r.api.lacksDevices(pod) {
@@ -203,12 +203,8 @@ func (r *run) giveDevices(name string) error {
 	if status.IsSuccess() {
 		return nil
 	}
-	reason := fmt.Sprintf("its node %q does not have the devices that it claims: %s", node.Name, status.Message())
-	if r.observed {
-		r.reading.leaveOut("Pod", name, reason)
-		return nil
-	}
-	return fmt.Errorf("pod %s: %s", name, reason)
+	r.reading.leaveOut("Pod", name, fmt.Sprintf("its node %q does not have the devices that it claims: %s", node.Name, status.Message()))
+	return nil
 }
 
 // devicePlugin is the scheduler's plugin for devices, of which the run has one of its own.
