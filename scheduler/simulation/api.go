@@ -199,7 +199,7 @@ func (a *api) Patch(
 	return err
 }
 
-// notePreempted keeps each pod that the scheduler deletes. What deletes pods for another reason calls the tracker.
+// notePreempted keeps each pod that is deleted by the client, as by preemption. What else deletes pods passes it by.
 func (a *api) notePreempted(action clienttesting.Action) (bool, runtime.Object, error) {
 	if deletion, ok := action.(clienttesting.DeleteAction); ok {
 		if pod, there := find[*v1.Pod](&a.tracker, podResource, action.GetNamespace(), deletion.GetName()); there {

@@ -21,8 +21,6 @@ from stowage_testbed.api.objects import make_manifest
 GROUP_VERSION = "resource.k8s.io/v1"
 DEVICE_KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 DRIVER = "gpu.stowage.dev"
-CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
-"""Before the name of a device class: the extended resource that every class serves."""
 NODE_LABEL = "stowage.dev/node"
 
 MOST_IN_SLICE = 64

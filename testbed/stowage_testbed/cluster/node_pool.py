@@ -20,9 +20,10 @@ from stowage_testbed.base import health
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.device_pools import create_classes, create_slices, delete_slices
-from stowage_testbed.cluster.devices import CLASS_PREFIX, Devices, Shares, find_clash, find_fault
+from stowage_testbed.cluster.devices import Devices, Shares, find_clash, find_fault
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.observe.change import Change, JsonObject, name_of
+from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN
 from stowage_testbed.observe.node import ready_of
 from stowage_testbed.observe.source import NODES
 
@@ -101,7 +102,7 @@ class NodePool:
         devices = Resources()
         for one in self.devices:
             names = [one.resource] if one.resource else []
-            devices += Resources(dict.fromkeys([*names, f"{CLASS_PREFIX}{one.class_name}"], one.count))
+            devices += Resources(dict.fromkeys([*names, f"{IMPLICIT_DOMAIN}/{one.class_name}"], one.count))
         return self.resources + devices
 
     def node_names(self) -> list[str]:

@@ -16,15 +16,13 @@ import msgspec
 
 from stowage_testbed.amounts.resources import DEVICE, DEVICES, NOTHING, Resources, add_up
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.device_claims import Asked, Claim, DeviceClass
+from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN, Asked, Claim, DeviceClass
 from stowage_testbed.observe.device_pool import WHOLE, Pool, Slice, read_slice
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.raw_body import decode
 from stowage_testbed.observe.source import DEVICE_CLASSES, OF_DEVICES, RESOURCE_CLAIMS, RESOURCE_SLICES
 
 KINDS = frozenset(source.kind for source in OF_DEVICES)
-IMPLICIT = "deviceclass.resource.kubernetes.io/"
-"""Before the name of a class, the extended resource that each class serves."""
 
 
 class _Counted(NamedTuple):
@@ -202,7 +200,7 @@ class DeviceBook:
             for of in counted:
                 for name in pool.bins_of.get(of, ()):
                     rooms[pool.node_of[name]][DEVICES + of] += DEVICE
-        serving = {f"{IMPLICIT}{name}": name for name in classes}
+        serving = {f"{IMPLICIT_DOMAIN}/{name}": name for name in classes}
         serving |= {one.spec.extended_resource_name: one.metadata.name for one in self._classes.values()}
         return _Counted(counted, {node: Resources(room) for node, room in rooms.items()}, serving)
 

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+IMPLICIT_DOMAIN = "deviceclass.resource.kubernetes.io"
+"""Domain of the extended resource that every device class serves, by its own name."""
+
 
 class _Cel(msgspec.Struct):
     expression: str = ""

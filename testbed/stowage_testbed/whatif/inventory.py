@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN
 from stowage_testbed.observe.pod import FINISHED
 from stowage_testbed.simulate.instance import Remark
 from stowage_testbed.toolchain.manifest import nearest_minor
@@ -31,8 +32,6 @@ VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in OF_DEVICES}
 """Kinds whose older versions read otherwise; the others have had one for long."""
 
 DEVICE_CLASS = "DeviceClass"
-IMPLICIT_DEVICES = "deviceclass.resource.kubernetes.io"
-"""Domain of a resource by which a pod asks for devices of a class."""
 
 _GROUPS = frozenset({"apiextensions.k8s.io", "node.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io"})
 """Kubernetes' own groups with a dot; of another group, a kind of the same name is another kind."""
@@ -137,7 +136,7 @@ def unlisted_resources(nodes: Iterable[Manifest], pods: Iterable[Manifest]) -> d
             for name in (*part_of(resources, "requests"), *part_of(resources, "limits")):
                 domain, slash, _ = name.partition("/")
                 native = domain == "kubernetes.io" or domain.endswith(".kubernetes.io")
-                extended = slash and (not native or domain == IMPLICIT_DEVICES)
+                extended = slash and (not native or domain == IMPLICIT_DOMAIN)
                 if extended and name not in listed:
                     found.setdefault(uid_of(pod), name)
     return found

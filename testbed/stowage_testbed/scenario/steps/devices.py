@@ -88,7 +88,6 @@ def _change(context: StepContext, nodes: Iterable[str], devices: Collection[str]
 
     Of a pool whose slices are not all of one generation, the scheduler allocates nothing.
     """
-    context.observer.watch(RESOURCE_SLICES)
     by_node = context.scenario.devices_by_node
     for node in nodes:
         described = by_node[node]

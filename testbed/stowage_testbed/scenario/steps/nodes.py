@@ -280,8 +280,6 @@ class RemoveNodes(Action):
         return len(self.nodes)
 
     def carry_out(self, context: StepContext) -> None:
-        if context.scenario.devices:
-            context.observer.watch(RESOURCE_SLICES)
         for name in self.nodes:
             context.objects.delete("Node", name)
             collect_pods(context.observer, context.objects, context.namespace, name)
