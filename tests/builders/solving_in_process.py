@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
@@ -12,6 +12,8 @@ from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
 from stowage_optimizer.model.solution import EndReason, Solution
 from stowage_optimizer.model.time_budget import TimeBudget
+from stowage_optimizer.search.cache import BackgroundCompiler
+from stowage_optimizer.service.warmup import warm_up
 from stowage_optimizer.stages.pipeline import Packings, solve
 from stowage_optimizer.strategies.registry import available_strategies
 
@@ -53,8 +55,15 @@ def decoded(snapshot: pb.Snapshot) -> Snapshot:
     return model
 
 
+@cache
+def _warm_up() -> None:
+    """Load the hot loops, as the service does before its first request: on a busy machine that takes seconds."""
+    warm_up(BackgroundCompiler())
+
+
 def budget_of(options: SolveOptions) -> TimeBudget:
-    """Return the budget of a solve that begins now."""
+    """Return the budget of a solve that begins now, in a process as warm as the service's."""
+    _warm_up()
     return TimeBudget.begin(options, time.monotonic)
 
 
