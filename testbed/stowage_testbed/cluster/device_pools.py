@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from stowage_testbed.amounts.resources import amount
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects, list_dropped
 from stowage_testbed.base.errors import StowageError
@@ -87,17 +88,40 @@ def change_slices(
         own = [one["spec"].get("devices") for one in described if one["spec"]["driver"] == driver]
         names = [one["metadata"]["name"] for one in described if one["spec"]["driver"] == driver]
         pool = [objects.read(SLICES, name) for name in names]
+        there = [one["spec"].get("devices") or [] for one in pool]
         # Those with what partitions share have no devices.
-        new = [
-            None if devices is None else change(one["spec"].get("devices") or [], devices)
-            for one, devices in zip(pool, own, strict=True)
-        ]
-        if all(devices in (None, one["spec"].get("devices") or []) for one, devices in zip(pool, new, strict=True)):
+        new = [None if devices is None else change(now, devices) for now, devices in zip(there, own, strict=True)]
+        if all(devices is None or _read(devices) == _read(now) for now, devices in zip(there, new, strict=True)):
             continue
         generation = {"generation": pool[0]["spec"]["pool"]["generation"] + 1}
         for name, devices in zip(names, new, strict=True):
             content = {} if devices is None else {"devices": devices}
             yield objects.patch(SLICES, name, {"spec": {"pool": generation, **content}})
+
+
+def _read(devices: Iterable[Manifest]) -> list[Manifest]:
+    """Return devices in a form in which equal ones are equal, however they are written.
+
+    The API server writes quantities anew, and notes when taints were added.
+    """
+    found = []
+    for one in devices:
+        taints = [
+            {name: text for name, text in taint.items() if name != "timeAdded"} for taint in one.get("taints") or ()
+        ]
+        amounts = {name: _read_amounts(one.get(name) or {}) for name in ("capacity", "consumesCounters")}
+        found.append({**one, **amounts, "taints": taints})
+    return found
+
+
+def _read_amounts(part: Any) -> Any:
+    match part:
+        case dict():
+            return {name: one if name == "counterSet" else _read_amounts(one) for name, one in part.items()}
+        case list():
+            return [_read_amounts(one) for one in part]
+        case _:
+            return amount(part)
 
 
 def _refuse_dropped(manifest: Manifest, made: Manifest) -> None:

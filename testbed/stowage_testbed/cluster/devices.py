@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
@@ -207,7 +207,7 @@ class Devices:
         return self.name or re.sub(r"[^a-z0-9]+", "-", self.model.lower()).strip("-")
 
     @property
-    def sort(self) -> str:
+    def device_type(self) -> str:
         """Return what they are called before their number, and their attribute `type`."""
         return self.driver.partition(".")[0]
 
@@ -221,24 +221,23 @@ class _Device:
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", f"{self.of.sort}-{self.number}")
+        object.__setattr__(self, "name", f"{self.of.device_type}-{self.number}")
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the whole and of its partitions."""
         return (self.name, *(self.name + one.suffix for one in self._placements()))
 
-    def manifests(self, taints: Sequence[DeviceTaint]) -> list[Manifest]:
-        """Return the whole, and after it its partitions, with further taints."""
-        marks = [one.manifest() for one in (*self.of.taints, *taints)]
-        every = {"taints": marks} if marks else {}
-        return [{**one, **every} for one in (self._whole(), *self._partitions())]
+    def manifests(self) -> list[Manifest]:
+        """Return the whole, and after it its partitions."""
+        taints = {"taints": [one.manifest() for one in self.of.taints]} if self.of.taints else {}
+        return [{**one, **taints} for one in (self._whole(), *self._partitions())]
 
     def counters(self) -> Manifest:
         """Return what its partitions share."""
         return {"name": self.name, "counters": _count(range(8))}
 
     def _whole(self) -> Manifest:
-        of, whole = self.of, self._describe(self.name, self.of.sort)
+        of, whole = self.of, self._describe(self.name, self.of.device_type)
         if of.memory:
             policy = {"requestPolicy": of.shares.policy()} if isinstance(of.shares, Shares) else {}
             whole["capacity"] = {"memory": {"value": of.memory, **policy}}
@@ -255,8 +254,8 @@ class _Device:
     def _placements(self) -> tuple[_Placement, ...]:
         return _list_placements(self.of.memory) if self.of.partitions else ()
 
-    def _describe(self, name: str, sort: str, further: Mapping[str, Any] | None = None) -> Manifest:
-        attributes = {"type": {"string": sort}, "model": {"string": self.of.model}, **(further or {})}
+    def _describe(self, name: str, type_: str, further: Mapping[str, Any] | None = None) -> Manifest:
+        attributes = {"type": {"string": type_}, "model": {"string": self.of.model}, **(further or {})}
         return {"name": name, "attributes": {**attributes, "index": {"int": self.number}}}
 
     def _consume(self, eighths: Iterable[int]) -> Manifest:
@@ -267,12 +266,12 @@ def make_classes(sets: Iterable[Devices]) -> list[Manifest]:
     """Return the device classes that devices belong to, each once."""
     classes: dict[str, Manifest] = {}
     for one in sets:
-        sorts = {one.class_name: one.sort} | ({f"{one.class_name}-mig": "mig"} if one.partitions else {})
-        for name, sort in sorts.items():
+        types = {one.class_name: one.device_type} | ({f"{one.class_name}-mig": "mig"} if one.partitions else {})
+        for name, type_ in types.items():
             own, model = f"device.attributes[{json.dumps(one.driver)}]", json.dumps(one.model, ensure_ascii=False)
-            tests = f'device.driver == "{one.driver}"', f'{own}.type == "{sort}"', f"{own}.model == {model}"
+            tests = f'device.driver == "{one.driver}"', f'{own}.type == "{type_}"', f"{own}.model == {model}"
             spec: Manifest = {"selectors": [{"cel": {"expression": " && ".join(tests)}}]}
-            if one.resource and sort == one.sort:
+            if one.resource and type_ == one.device_type:
                 spec["extendedResourceName"] = one.resource
             classes.setdefault(name, make_manifest(GROUP_VERSION, "DeviceClass", name, spec=spec))
     return list(classes.values())
@@ -280,17 +279,23 @@ def make_classes(sets: Iterable[Devices]) -> list[Manifest]:
 
 def find_fault(sets: Sequence[Devices]) -> str:
     """Return why devices cannot be on one node, empty if they can."""
-    drivers = {one.driver: one.sort for one in sets}
-    for driver, sort in drivers.items():
-        if same := [other for other, named in drivers.items() if named == sort and other != driver]:
-            return f"the `driver`s {driver} and {same[0]} both call a device {sort}-0; let one begin otherwise"
+    drivers = {one.driver: one.device_type for one in sets}
+    for driver, type_ in drivers.items():
+        if same := [other for other, named in drivers.items() if named == type_ and other != driver]:
+            return f"the `driver`s {driver} and {same[0]} both call a device {type_}-0; let one begin otherwise"
     return find_clash(sets)
 
 
 def find_clash(sets: Iterable[Devices]) -> str:
     """Return why devices cannot be on one cluster, empty if they can."""
     by_name: dict[str, Manifest] = {}
+    serving: dict[str, str] = {}
     for one in dict.fromkeys(sets):
+        if one.resource and serving.setdefault(one.resource, one.class_name) != one.class_name:
+            return (
+                f"device classes {serving[one.resource]!r} and {one.class_name!r} both serve `resource` "
+                f"{one.resource!r}, of which Kubernetes takes the latest class; leave it out of one of them"
+            )
         for manifest in make_classes([one]):
             name = manifest["metadata"]["name"]
             if by_name.setdefault(name, manifest) != manifest:
@@ -298,32 +303,21 @@ def find_clash(sets: Iterable[Devices]) -> str:
     return ""
 
 
-def make_pool(
-    node: str,
-    sets: Sequence[Devices],
-    *,
-    uid: str = "",
-    generation: int = 1,
-    without: Collection[str] = (),
-    taints: Mapping[str, Sequence[DeviceTaint]] | None = None,
-) -> list[Manifest]:
+def make_pool(node: str, sets: Sequence[Devices], *, uid: str = "") -> list[Manifest]:
     """Return a node's slices in the order of the allocator, which takes devices from the first on.
 
     The devices of each driver are a pool, called as the node, in slices of their own; what partitions share is in the
-    last ones. The node with this UID owns them. Whole devices ``without`` which, and those with further ``taints``, are
-    named; what is left out leaves its place empty, so that the other devices stay where they are.
+    last ones. The node with this UID owns them.
     """
     slices = []
     for driver, devices in _list_devices(sets).items():
-        contents: list[Manifest] = []
-        for group in _group(devices):
-            left = [one for one in group if one.name not in without]
-            listed = [each for one in left for each in one.manifests((taints or {}).get(one.name, ()))]
-            contents.append({"devices": listed})
+        contents: list[Manifest] = [
+            {"devices": [each for one in group for each in one.manifests()]} for group in _group(devices)
+        ]
         counters = [one.counters() for one in devices if one.of.partitions]
         for first in range(0, len(counters), MOST_COUNTER_SETS):
             contents.append({"sharedCounters": counters[first : first + MOST_COUNTER_SETS]})
-        pool = {"name": node, "generation": generation, "resourceSliceCount": len(contents)}
+        pool = {"name": node, "generation": 1, "resourceSliceCount": len(contents)}
         width = max(2, len(str(len(contents) - 1)))
         for number, content in enumerate(contents):
             spec = {"driver": driver, "nodeName": node, "pool": pool, **content}

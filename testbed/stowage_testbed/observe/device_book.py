@@ -16,19 +16,20 @@ import msgspec
 
 from stowage_testbed.amounts.resources import DEVICE, DEVICES, NOTHING, Resources, add_up
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN, Asked, Claim, DeviceClass
+from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN, Claim, DeviceClass, DeviceRequest
 from stowage_testbed.observe.device_pool import WHOLE, Pool, Slice, read_slice
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.raw_body import decode
-from stowage_testbed.observe.source import DEVICE_CLASSES, OF_DEVICES, RESOURCE_CLAIMS, RESOURCE_SLICES
+from stowage_testbed.observe.source import DEVICE_CLASSES, DEVICE_SOURCES, RESOURCE_CLAIMS, RESOURCE_SLICES
 
-KINDS = frozenset(source.kind for source in OF_DEVICES)
+_KINDS = frozenset(source.kind for source in DEVICE_SOURCES)
 
 
 class _Counted(NamedTuple):
-    """What is counted of all that is there."""
+    """The devices of nodes by class, in the amounts of the module's head."""
 
     classes: tuple[str, ...]
+    """One class of each set of devices."""
     rooms: Mapping[str, Resources]
     """What each node has."""
     serving: Mapping[str, str]
@@ -49,29 +50,32 @@ class DeviceBook:
         self._claims: dict[str, Claim] = {}
         self._pools: dict[tuple[str, str], Pool] = {}
         self._stale: set[tuple[str, str]] = set()
+        self._gone: set[str] = set()
         self._counted: _Counted | None = None
         self._of_user: defaultdict[str, set[str]] = defaultdict(set)
         self._by_name: dict[tuple[str, str], str] = {}
-        self._asked: dict[bytes, Resources] = {}
+        self._expected: dict[bytes, Resources] = {}
 
     @classmethod
     def of_all(cls, changes: Iterable[Change]) -> DeviceBook:
-        """Return all that has been there, also what is gone; of a claim what it was given last."""
-        book, given = cls(), set[str]()
+        """Return what nodes have after all changes, with every claim's last allocation, also of what is gone."""
+        book, allocated = cls(), set[str]()
         for change in changes:
             if change.verb is Verb.DELETED:
+                if change.kind == RESOURCE_SLICES.kind:
+                    book._gone.add(change.uid)
                 continue
             if change.kind == RESOURCE_CLAIMS.kind:
                 if decode(change.body, Claim).user:
-                    given.add(change.uid)
-                elif change.uid in given:
+                    allocated.add(change.uid)
+                elif change.uid in allocated:
                     continue
             book.take(change)
         return book
 
     def take(self, change: Change) -> None:
         """Take in one change; of other kinds than those of devices there is nothing to do."""
-        if change.kind in KINDS:
+        if change.kind in _KINDS:
             self._unread[change.uid] = change.kind, None if change.verb is Verb.DELETED else change.body
 
     def __bool__(self) -> bool:
@@ -82,8 +86,8 @@ class DeviceBook:
         """Return the devices that a node has: those that its slices list, whatever their taints."""
         return self._count().rooms.get(node, NOTHING)
 
-    def takes(self, pod: Pod, listed: Collection[str] = ()) -> Resources:
-        """Return what a pod requests, with the devices that it holds, or asks for as long as it has no node.
+    def requests_of(self, pod: Pod, listed: Collection[str] = ()) -> Resources:
+        """Return what a pod requests, with the devices that it holds, or requests as long as it has no node.
 
         An extended resource that a class serves is devices, unless it is ``listed``, as some node has it.
         """
@@ -92,49 +96,49 @@ class DeviceBook:
             return pod.requests
         served = {} if pod.bound else {name: counted.serving[name] for name in pod.requests if name in counted.serving}
         served = {name: of for name, of in served.items() if name not in listed}
-        asked = [self._ask_for(Asked(of, count=pod.requests[name])) for name, of in served.items()]
+        expected = [self._expect(DeviceRequest(of, count=pod.requests[name])) for name, of in served.items()]
         for name in () if pod.bound else pod.claims:
             claim = self._claims.get(self._by_name.get((pod.namespace, name), ""))
             if claim and not claim.status.allocation:
-                asked += [self._ask_for(one) for one in claim.asked()]
-        return add_up((pod.requests.without(*served), self.held(pod.uid), *asked))
+                expected += [self._expect(one) for one in claim.requests()]
+        return add_up((pod.requests.without(*served), self.held(pod.uid), *expected))
 
     def held(self, uid: str) -> Resources:
         """Return what a pod holds of the devices that are there; one that has vanished is counted no longer."""
         self._count()
         parts: list[_Part] = []
-        for result in (one for claim in self._of_user.get(uid, ()) for one in self._claims[claim].results()):
+        for result in (one for claim in self._of_user.get(uid, ()) for one in self._claims[claim].allocated()):
             pool = self._pools.get((result.driver, result.pool))
             if pool and (device := pool.devices.get(result.device)):
                 part = device.part(result.consumed_capacity)
                 parts += [(pool, name, of_bin * part) for name, of_bin in device.bins]
         return self._add_up(parts)
 
-    def _ask_for(self, asked: Asked) -> Resources:
-        """Return what a request takes if it is given the first devices that it selects; nothing if there are none."""
-        key = msgspec.json.encode(asked)
-        if key not in self._asked:
-            self._asked[key] = self._add_up(self._find_parts(asked))
-        return self._asked[key]
+    def _expect(self, request: DeviceRequest) -> Resources:
+        """Return what a request takes of the first devices that it selects; nothing if there are none."""
+        key = msgspec.json.encode(request)
+        if key not in self._expected:
+            self._expected[key] = self._add_up(self._find_parts(request))
+        return self._expected[key]
 
-    def _find_parts(self, asked: Asked) -> list[_Part]:
+    def _find_parts(self, request: DeviceRequest) -> list[_Part]:
         found = [
             (pool, device)
             for _, pool in sorted(self._pools.items(), key=lambda item: item[0])
             for device in pool.devices.values()
-            if asked.device_class_name in device.classes and device.node and device.selected(asked.expressions)
+            if request.device_class_name in device.classes and device.node and device.selected(request.expressions)
         ]
-        if not found or asked.admin_access:
+        if not found or request.admin_access:
             return []
         pool, first = found[0]
-        if asked.allocation_mode != "All":
-            part = first.part_asked(asked.capacity.requests) * asked.count
+        if request.allocation_mode != "All":
+            part = first.part_requested(request.capacity.requests) * request.count
             return [(pool, name, of_bin * part) for name, of_bin in first.bins]
         # Partitions of one device are all that it is, but no more.
         every: defaultdict[tuple[str, Pool], Fraction] = defaultdict(Fraction)
         for pool, device in found:
             for name, of_bin in device.bins if device.node == first.node else ():
-                every[name, pool] += of_bin * device.part_asked(asked.capacity.requests)
+                every[name, pool] += of_bin * device.part_requested(request.capacity.requests)
         return [(pool, name, min(WHOLE, part)) for (name, pool), part in every.items()]
 
     def _add_up(self, parts: Iterable[_Part]) -> Resources:
@@ -150,7 +154,7 @@ class DeviceBook:
         if self._unread:
             self._read()
         if self._counted is None:
-            self._counted = self._look()
+            self._counted = self._count_anew()
         return self._counted
 
     def _read(self) -> None:
@@ -188,21 +192,31 @@ class DeviceBook:
             self._stale.add(slice_.key)
         self._counted = None
 
-    def _look(self) -> _Counted:
+    def _count_anew(self) -> _Counted:
         classes = {one.metadata.name: one.expressions for one in self._classes.values()}
         for key in self._stale:
             self._pools[key] = Pool(self._slices_of[key].values(), classes)
         self._stale.clear()
-        self._asked.clear()
+        self._expected.clear()
         counted = _choose_classes(self._pools.values())
         rooms: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for pool in self._pools.values():
+        present = dict(self._pools)
+        for key, slices in self._slices_of.items():
+            if not self._gone.isdisjoint(slices):
+                present[key] = Pool((one for uid, one in slices.items() if uid not in self._gone), classes)
+        for pool in present.values():
             for of in counted:
                 for name in pool.bins_of.get(of, ()):
                     rooms[pool.node_of[name]][DEVICES + of] += DEVICE
-        serving = {f"{IMPLICIT_DOMAIN}/{name}": name for name in classes}
-        serving |= {one.spec.extended_resource_name: one.metadata.name for one in self._classes.values()}
+        serving = _find_serving(self._classes.values())
         return _Counted(counted, {node: Resources(room) for node, room in rooms.items()}, serving)
+
+
+def _find_serving(classes: Collection[DeviceClass]) -> dict[str, str]:
+    """Return the class that serves each extended resource: of several the latest, then the first by name."""
+    serving = {f"{IMPLICIT_DOMAIN}/{one.metadata.name}": one.metadata.name for one in classes}
+    latest_last = sorted(sorted(classes, key=lambda one: one.metadata.name, reverse=True), key=lambda one: one.created)
+    return serving | {one.spec.extended_resource_name: one.metadata.name for one in latest_last}
 
 
 def _choose_classes(pools: Iterable[Pool]) -> tuple[str, ...]:

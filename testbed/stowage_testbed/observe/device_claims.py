@@ -21,9 +21,10 @@ class _ClassSpec(msgspec.Struct, rename="camel"):
     extended_resource_name: str = ""
 
 
-class _Named(msgspec.Struct):
+class _Metadata(msgspec.Struct, rename="camel"):
     name: str = ""
     namespace: str = ""
+    creation_timestamp: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -33,8 +34,13 @@ class _Named(msgspec.Struct):
 class DeviceClass(msgspec.Struct):
     """A DeviceClass."""
 
-    metadata: _Named
+    metadata: _Metadata
     spec: _ClassSpec = msgspec.field(default_factory=_ClassSpec)
+
+    @property
+    def created(self) -> str:
+        """When it was created, in a form that sorts."""
+        return self.metadata.creation_timestamp
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -42,19 +48,19 @@ class DeviceClass(msgspec.Struct):
         return tuple(one.cel.expression for one in self.spec.selectors)
 
 
-class _Wanted(msgspec.Struct):
+class _CapacityRequirements(msgspec.Struct):
     requests: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Asked(msgspec.Struct, rename="camel"):
-    """What a request of a claim asks for."""
+class DeviceRequest(msgspec.Struct, rename="camel"):
+    """What one request of a claim asks for."""
 
     device_class_name: str = ""
     selectors: list[_Selector] = msgspec.field(default_factory=list)
     allocation_mode: str = "ExactCount"
     count: int = 1
     admin_access: bool = False
-    capacity: _Wanted = msgspec.field(default_factory=_Wanted)
+    capacity: _CapacityRequirements = msgspec.field(default_factory=_CapacityRequirements)
 
     @property
     def expressions(self) -> tuple[str, ...]:
@@ -63,8 +69,8 @@ class Asked(msgspec.Struct, rename="camel"):
 
 
 class _Request(msgspec.Struct, rename="camel"):
-    exactly: Asked | None = None
-    first_available: list[Asked] = msgspec.field(default_factory=list)
+    exactly: DeviceRequest | None = None
+    first_available: list[DeviceRequest] = msgspec.field(default_factory=list)
 
 
 class _Requests(msgspec.Struct):
@@ -75,8 +81,8 @@ class _ClaimSpec(msgspec.Struct):
     devices: _Requests = msgspec.field(default_factory=_Requests)
 
 
-class Given(msgspec.Struct, rename="camel"):
-    """A device, or a part of one, that a claim has been given."""
+class AllocatedDevice(msgspec.Struct, rename="camel"):
+    """A device, or a part of one, that is allocated to a claim."""
 
     driver: str = ""
     pool: str = ""
@@ -86,7 +92,7 @@ class Given(msgspec.Struct, rename="camel"):
 
 
 class _Results(msgspec.Struct):
-    results: list[Given] = msgspec.field(default_factory=list)
+    results: list[AllocatedDevice] = msgspec.field(default_factory=list)
 
 
 class _Allocation(msgspec.Struct):
@@ -105,22 +111,22 @@ class _ClaimStatus(msgspec.Struct, rename="camel"):
 class Claim(msgspec.Struct):
     """A ResourceClaim."""
 
-    metadata: _Named
+    metadata: _Metadata
     spec: _ClaimSpec = msgspec.field(default_factory=_ClaimSpec)
     status: _ClaimStatus = msgspec.field(default_factory=_ClaimStatus)
 
     @property
     def user(self) -> str:
-        """The UID of the pod that the claim counts for, if it has been given devices; several may use it."""
+        """The UID of the pod that the claim counts for, if devices are allocated to it; several may use it."""
         return self.status.reserved_for[0].uid if self.status.allocation and self.status.reserved_for else ""
 
-    def asked(self) -> Iterator[Asked]:
-        """Yield what its requests ask for, of a list of alternatives the first."""
+    def requests(self) -> Iterator[DeviceRequest]:
+        """Yield its requests, of a list of alternatives the first."""
         for one in self.spec.devices.requests:
-            if asked := one.exactly or next(iter(one.first_available), None):
-                yield asked
+            if request := one.exactly or next(iter(one.first_available), None):
+                yield request
 
-    def results(self) -> Iterator[Given]:
-        """Yield what it has been given, but for access to devices of others."""
-        given = self.status.allocation.devices.results if self.status.allocation else ()
-        return (one for one in given if not one.admin_access)
+    def allocated(self) -> Iterator[AllocatedDevice]:
+        """Yield the devices that are allocated to it, but for administrative access to devices of others."""
+        allocated = self.status.allocation.devices.results if self.status.allocation else ()
+        return (one for one in allocated if not one.admin_access)

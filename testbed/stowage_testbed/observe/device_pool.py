@@ -116,11 +116,11 @@ class Device:
     def part(self, consumed: Mapping[str, str]) -> Fraction:
         """Return the part of it that an allocation takes: the mean of the parts of its capacities.
 
-        As what is taken of each capacity, means add up to one whole at most.
+        As the amounts of each capacity do, means add up to one whole at most.
         """
         return self._mean(lambda name, one: _read(consumed.get(name, one.value)))
 
-    def part_asked(self, requested: Mapping[str, str]) -> Fraction:
+    def part_requested(self, requested: Mapping[str, str]) -> Fraction:
         """Return the part of it that a request would get, which names capacities or does not."""
         return self._mean(lambda name, one: _round_up(one, requested.get(name)))
 
@@ -141,8 +141,8 @@ def _find_bins(of: _Device, totals: Mapping[str, _CounterSet]) -> tuple[tuple[st
 
 
 def _mean_of_counters(consumed: _Consumption, total: _CounterSet) -> Fraction:
-    taken = {name: one.value for name, one in consumed.counters.items()}
-    parts = [_divide(_read(taken.get(name, "0")), one.value) for name, one in total.counters.items()]
+    consumption = {name: one.value for name, one in consumed.counters.items()}
+    parts = [_divide(_read(consumption.get(name, "0")), one.value) for name, one in total.counters.items()]
     return sum(parts, Fraction()) / len(parts) if parts else WHOLE
 
 
@@ -169,7 +169,7 @@ def _divide(part: Fraction, whole: str) -> Fraction:
 
 
 class Pool:
-    """The devices of a pool in its latest generation; of ``classes`` the expressions are given.
+    """The devices of a pool in its latest generation; ``classes`` have their expressions.
 
     A device on no node of its own lies in none of the bins that are counted.
     """
@@ -186,9 +186,9 @@ class Pool:
         """The node of each bin."""
         self.unreadable: set[str] = set()
         """Classes with an expression that cannot be evaluated."""
-        self._sort(classes)
+        self._classify(classes)
 
-    def _sort(self, classes: Mapping[str, tuple[str, ...]]) -> None:
+    def _classify(self, classes: Mapping[str, tuple[str, ...]]) -> None:
         bins: defaultdict[str, set[str]] = defaultdict(set)
         for device in self.devices.values():
             answers = {name: device.selected(expressions) for name, expressions in classes.items()}

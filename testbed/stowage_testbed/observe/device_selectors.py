@@ -38,9 +38,9 @@ def make_view(
     """Return a device as expressions read it; attributes are as in Kubernetes, of capacity there are quantities."""
     view: dict[str, dict[str, dict[str, Any]]] = {"attributes": {}, "capacity": {}}
     for name, typed in attributes.items():
-        [(sort, value)] = typed.items()
+        [(type_, value)] = typed.items()
         domain, own = _split(name, driver)
-        view["attributes"].setdefault(domain, {})[own] = f"version {value}" if sort == "version" else value
+        view["attributes"].setdefault(domain, {})[own] = f"version {value}" if type_ == "version" else value
     for name, quantity in capacity.items():
         domain, own = _split(name, driver)
         view["capacity"].setdefault(domain, {})[own] = _FUNCTIONS["quantity"](quantity)
@@ -120,8 +120,8 @@ def _split(name: str, driver: str) -> tuple[str, str]:
 
 def _key(text: str) -> Any:
     """Return by what a quantity, or a version, is ordered."""
-    sort, _, value = text.partition(" ")
-    if sort == "quantity":
+    type_, _, value = text.partition(" ")
+    if type_ == "quantity":
         return Decimal(value)
     numbers, _, before = value.partition("+")[0].partition("-")
     parts = [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in before.split(".")]

@@ -34,8 +34,8 @@ DEVICE_CLASSES = Source("DeviceClass", "/apis/resource.k8s.io/v1/deviceclasses")
 RESOURCE_CLAIMS = Source("ResourceClaim", "/apis/resource.k8s.io/v1/resourceclaims")
 AUTOSCALERS = Source("HorizontalPodAutoscaler", "/apis/autoscaling/v2/horizontalpodautoscalers")
 
-OF_DEVICES = (RESOURCE_SLICES, DEVICE_CLASSES, RESOURCE_CLAIMS)
-"""What devices are counted by."""
+DEVICE_SOURCES = (RESOURCE_SLICES, DEVICE_CLASSES, RESOURCE_CLAIMS)
+"""What devices and their allocations are read from."""
 
 CORE_SOURCES = (
     PODS,

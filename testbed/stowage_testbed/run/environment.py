@@ -10,7 +10,7 @@ from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster.device_pools import CLAIMS, create_classes, delete_classes, list_slices
 from stowage_testbed.cluster.node_pool import create_ready, devices_by_node
 from stowage_testbed.observe.condition import objects_gone, pods_gone
-from stowage_testbed.observe.source import OF_DEVICES
+from stowage_testbed.observe.source import DEVICE_SOURCES
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.manifests import make_priority_classes, name_priority_class
@@ -26,7 +26,7 @@ def prepare(context: RunContext, scenario: Scenario, namespace: str) -> None:
     make_namespace(context, namespace)
     for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
-    for source in OF_DEVICES if scenario.has_claims else ():
+    for source in DEVICE_SOURCES if scenario.has_claims else ():
         context.observer.watch(source)
     create_classes(context.objects, scenario.devices, _label_run(namespace))
     timeout_s = timeouts.nodes_s(len(scenario.first_nodes))

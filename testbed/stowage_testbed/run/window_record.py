@@ -1,11 +1,12 @@
 """The record of the window that a scenario's steps measure."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
-from stowage_testbed.amounts.resources import names_of
+from stowage_testbed.amounts.resources import Resources, names_of
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.invariants import History, check
 from stowage_testbed.metrics.record import PodRecord, RunRecord, find_state_at_end
@@ -22,7 +23,7 @@ from stowage_testbed.observe.change import CLOCK_NAME, NS_PER_S, Change, JsonObj
 from stowage_testbed.observe.device_book import DeviceBook
 from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.plan import ObservedPlan
-from stowage_testbed.observe.pod import read_pod
+from stowage_testbed.observe.pod import Pod, read_pod
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.timeline import (
     ANSWER_CLOCK,
@@ -58,18 +59,19 @@ def make_window_record(context: Execution) -> RunRecord | None:
         return None
     ours = set(context.scenario.node_names)
 
-    def look(state: State) -> tuple[tuple[NodeState, ...], Sequence[ObservedPlan]]:
-        bodies = [one for one in state.bodies("Node") if name_of(one) in ours]
-        return make_node_records(bodies, state.devices), state.plans()
+    def look(state: State) -> tuple[list[JsonObject], Sequence[ObservedPlan]]:
+        return [one for one in state.bodies("Node") if name_of(one) in ours], state.plans()
 
     nodes, plans = run.observer.read(look)
     changes = [*recorder.there_before, *recorder.changes()]
+    devices = DeviceBook.of_all(changes)
     record = make_record(
         context.scenario.scenario_id,
         context.namespace,
         window,
-        nodes=nodes,
+        nodes=make_node_records(nodes, devices),
         changes=changes,
+        devices=devices,
         audit=read_audit(run, recorder.audit_start, changes, context.namespace),
         pod_counts=count_pods(run, context.namespace),
     )
@@ -90,12 +92,14 @@ def make_record(
     *,
     nodes: Iterable[NodeState],
     changes: Sequence[Change],
+    devices: DeviceBook,
     audit: Sequence[AuditEntry],
     pod_counts: tuple[int, int] | None = None,
 ) -> RunRecord:
     """Return the record of a window in which no plan was made, by itself the first round with its own client limits.
 
-    ``changes`` are in order of receipt; the first are what was there when the window began. ``audit`` is of the window,
+    ``changes`` are in order of receipt; the first are what was there when the window began, and ``devices`` is made of
+    them. ``audit`` is of the window,
     and of what was on its way when it began or ended. ``pod_counts`` are how many pods the API server and the watch had
     when it was over; ``None`` where they were not counted.
 
@@ -111,7 +115,7 @@ def make_record(
     unlogged = [line for line in timelines if line.bound and line.key not in bindings_ns]
     best = answered.timelines if whole else timelines
     nodes, losses = tuple(nodes), list[str]()
-    known_to_nodes = names_of(one.resources for one in nodes)
+    requests_of = partial(devices.requests_of, listed=names_of(one.resources for one in nodes))
     there, watched = pod_counts or (0, 0)
     if there != watched:
         losses.append(f"the API server has {there} pods, of which the watch shows {watched}")
@@ -130,7 +134,7 @@ def make_record(
         limits="own",
         round_number=1,
         nodes=nodes,
-        pods=tuple(_make_pod_records(window, changes, best, timelines, known_to_nodes)),
+        pods=tuple(_make_pod_records(window, changes, requests_of, best, timelines)),
         window_s=round(window.length_s, DIGITS),
         clock=ANSWER_CLOCK if whole else CLOCK_NAME,
         resolution_s=ANSWER_STEP_S if whole else round(clocks.resolution_s, DIGITS),
@@ -153,11 +157,10 @@ def make_node_records(bodies: Iterable[JsonObject], devices: DeviceBook) -> tupl
 def _make_pod_records(
     window: Window,
     changes: Sequence[Change],
+    requests_of: Callable[[Pod], Resources],
     timelines: Iterable[PodTimeline],
     watched: Iterable[PodTimeline],
-    listed: Collection[str],
 ) -> Iterator[PodRecord]:
-    devices = DeviceBook.of_all(changes)
     bodies = {change.uid: change.body for change in changes if change.kind == "Pod"}
     for line, receipts in zip(timelines, watched, strict=True):
         if (line.created and line.created > window.stop) or (line.gone and line.gone <= window.start):
@@ -170,7 +173,7 @@ def _make_pod_records(
             name=line.name,
             workload=pod.workload,
             priority=pod.priority,
-            requests=devices.takes(pod, listed),
+            requests=requests_of(pod),
             node="" if bound_later else line.node,
             created_s=_place_in_window(window, line.created),
             bound_s=_place_in_window(window, line.bound),

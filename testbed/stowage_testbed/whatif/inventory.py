@@ -25,10 +25,10 @@ _OBJECTS = yaml.safe_load((Path(__file__).parent / "objects.yaml").read_text(enc
 FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 """Kinds that are read where it is allowed, and what cannot be judged without each."""
 
-OF_DEVICES = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
+DEVICE_KINDS = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
 """Kinds that nobody misses where no pod claims a device."""
 
-VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in OF_DEVICES}
+VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in DEVICE_KINDS}
 """Kinds whose older versions read otherwise; the others have had one for long."""
 
 DEVICE_CLASS = "DeviceClass"
@@ -109,7 +109,7 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_o
     unlisted = unlisted_resources(nodes, pods)
     claims = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
     missed = [
-        FURTHER[kind] for kind in unread if claims or kind not in OF_DEVICES or (kind == DEVICE_CLASS and unlisted)
+        FURTHER[kind] for kind in unread if claims or kind not in DEVICE_KINDS or (kind == DEVICE_CLASS and unlisted)
     ]
     return Inventory(
         tuple(_with_images(node, images) for node in sorted(nodes, key=_name)),

@@ -19,7 +19,7 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster import Cluster, KwokBinaryCluster, NodePool, Taint, create_nodes
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER, ETCD, component_process, processes_of
 from stowage_testbed.cluster.device_pools import CLASSES, SLICES, change_slices, list_slices
-from stowage_testbed.cluster.devices import Devices
+from stowage_testbed.cluster.devices import Devices, DeviceTaint, Shares
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.kwokctl_config import ETCD_SOCKET
 from stowage_testbed.cluster.probes import ask_etcd
@@ -98,6 +98,22 @@ def test_a_pool_changes_as_a_whole(api: ApiClient) -> None:
     assert {one["spec"]["pool"]["generation"] for one in restored} == {3}
     assert not [*change_slices(objects, "whole-0", pool.devices, lambda now, _: now)]
     objects.delete("Node", "whole-0")
+
+
+def test_devices_that_are_as_described_are_not_written_again(api: ApiClient) -> None:
+    """The server writes amounts anew and dates taints; each write has the pool allocate nothing for a moment."""
+    objects, taint = Objects(api), DeviceTaint(key="example.com/tests", effect="NoSchedule")
+    shares = Shares(default="1024Mi", values=("1024Mi", "2048Mi"))
+    same = Devices(model="A100", count=2, memory="81920Mi", shares=shares, taints=(taint,))
+    create_nodes(api, [NodePool("same", 1, size(8000, 2**34), devices=(same, replace(H100, count=1)))])
+
+    devices = objects.read(SLICES, "same-0-gpu.stowage.dev-00")["spec"]["devices"]
+    assert devices[0]["capacity"]["memory"]["value"] == "80Gi"
+    assert "timeAdded" in devices[0]["taints"][0]
+    sets = (same, replace(H100, count=1))
+    assert not [*change_slices(objects, "same-0", sets, lambda _, described: described)]
+    assert [*change_slices(objects, "same-0", sets, lambda now, _: now[1:])]
+    objects.delete("Node", "same-0")
 
 
 def test_nothing_listens_beyond_the_loopback(cluster: Cluster) -> None:

@@ -30,7 +30,10 @@ def record(
 ) -> RunRecord:
     """Return the record of the window from second 100 to second 110."""
     window = Window(at(100), at(110))
-    return make_record("burst/test", NAMESPACE, window, nodes=[NODE], changes=changes, audit=audit, pod_counts=counts)
+    devices = DeviceBook.of_all(changes)
+    return make_record(
+        "burst/test", NAMESPACE, window, nodes=[NODE], changes=changes, devices=devices, audit=audit, pod_counts=counts
+    )
 
 
 def test_a_record_says_what_was_run_and_when_from_the_windows_start() -> None:
@@ -61,8 +64,8 @@ def test_a_pod_of_a_record_has_the_devices_that_it_held_or_waits_for() -> None:
         ("ResourceSlice", one) for one in make_pool("n1", [t4])
     ]
     one = {"request": "gpu", "driver": t4.driver, "pool": "n1", "device": "gpu-0"}
-    given = {"allocation": {"devices": {"results": [one]}}, "reservedFor": [{"uid": "uid-a"}]}
-    claim = {"metadata": {"name": "c", "namespace": NAMESPACE}, "status": given}
+    status = {"allocation": {"devices": {"results": [one]}}, "reservedFor": [{"uid": "uid-a"}]}
+    claim = {"metadata": {"name": "c", "namespace": NAMESPACE}, "status": status}
     changes = [
         Change(kind, Verb.ADDED, at(100), {**body, "metadata": {**body["metadata"], "uid": body["metadata"]["name"]}})
         for kind, body in (*made, ("ResourceClaim", claim))

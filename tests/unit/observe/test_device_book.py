@@ -23,10 +23,10 @@ def change(kind: str, body: Mapping[str, Any], verb: Verb = Verb.ADDED) -> Chang
     return Change(kind, verb, Receipt(0, 0), {**body, "metadata": metadata})
 
 
-def fleet(*sets: Devices, node: str = "node-0", **how: Any) -> Iterable[Change]:
+def fleet(*sets: Devices, node: str = "node-0") -> Iterable[Change]:
     """Return what a node's devices come to."""
     yield from (change("DeviceClass", one) for one in make_classes(sets))
-    yield from (change("ResourceSlice", one) for one in make_pool(node, sets, **how))
+    yield from (change("ResourceSlice", one) for one in make_pool(node, sets))
 
 
 def book_of(*changes: Change) -> DeviceBook:
@@ -37,7 +37,7 @@ def book_of(*changes: Change) -> DeviceBook:
     return book
 
 
-def given(*devices: str | tuple[str, str], node: str = "node-0", **further: Any) -> dict[str, Any]:
+def allocated(*devices: str | tuple[str, str], node: str = "node-0", **further: Any) -> dict[str, Any]:
     """Return an allocation of devices of a node, or shares of them with their memory."""
     results = []
     for one in devices:
@@ -48,7 +48,7 @@ def given(*devices: str | tuple[str, str], node: str = "node-0", **further: Any)
 
 
 def claim(name: str, *users: str, status: Mapping[str, Any] | None = None, **asked: Any) -> Change:
-    """Return a claim in the namespace ns that asks for something, and has been given something, for pods."""
+    """Return a claim in the namespace ns that requests something, and has something allocated for pods."""
     reserved = [{"resource": "pods", "name": one, "uid": one} for one in users]
     body = {
         "metadata": {"name": name, "namespace": "ns"},
@@ -93,17 +93,17 @@ def test_a_node_has_a_thousand_of_a_class_for_each_device(sets: list[Devices], r
 @pytest.mark.parametrize(
     ("of", "status", "held"),
     [
-        (WHOLE, given("gpu-0", "gpu-1"), {"devices/t4": 2000}),
-        (SHARED, given(("gpu-0", "30Gi")), {"devices/a100": 375}),
-        (SHARED, given(("gpu-0", "30Gi"), ("gpu-1", "50Gi")), {"devices/a100": 1000}),
-        (MIG, given("gpu-0-mig-1g10gb-6"), {"devices/h100": 125}),
-        (MIG, given("gpu-0-mig-3g40gb-4", "gpu-1-mig-2g20gb-0"), {"devices/h100": 750}),
-        (MIG, given(("gpu-1", "20Gi")), {"devices/h100": 250}),
+        (WHOLE, allocated("gpu-0", "gpu-1"), {"devices/t4": 2000}),
+        (SHARED, allocated(("gpu-0", "30Gi")), {"devices/a100": 375}),
+        (SHARED, allocated(("gpu-0", "30Gi"), ("gpu-1", "50Gi")), {"devices/a100": 1000}),
+        (MIG, allocated("gpu-0-mig-1g10gb-6"), {"devices/h100": 125}),
+        (MIG, allocated("gpu-0-mig-3g40gb-4", "gpu-1-mig-2g20gb-0"), {"devices/h100": 750}),
+        (MIG, allocated(("gpu-1", "20Gi")), {"devices/h100": 250}),
         # To look takes nothing from anybody.
-        (WHOLE, given("gpu-0", adminAccess=True), {}),
+        (WHOLE, allocated("gpu-0", adminAccess=True), {}),
         # One that has vanished is in no slice, and not in the room either.
-        (WHOLE, given("gpu-7"), {}),
-        (WHOLE, given("gpu-0", node="gone"), {}),
+        (WHOLE, allocated("gpu-7"), {}),
+        (WHOLE, allocated("gpu-0", node="gone"), {}),
     ],
 )
 def test_a_pod_holds_as_much_of_a_class_as_its_claims_take_of_devices(
@@ -112,12 +112,12 @@ def test_a_pod_holds_as_much_of_a_class_as_its_claims_take_of_devices(
     """A share counts by its memory, a partition by what it consumes of the counters."""
     book = book_of(*fleet(of), claim("c", "p", status=status, exactly={"deviceClassName": of.class_name}))
 
-    assert devices(book.takes(pod("c", node="node-0"))) == held
+    assert devices(book.requests_of(pod("c", node="node-0"))) == held
 
 
 def test_a_claim_of_several_pods_counts_for_the_first() -> None:
     """They use the same device; counted for each, the node would have more than it has."""
-    book = book_of(*fleet(WHOLE), claim("c", "p", "q", status=given("gpu-0")))
+    book = book_of(*fleet(WHOLE), claim("c", "p", "q", status=allocated("gpu-0")))
 
     assert (book.held("p"), book.held("q")) == (Resources({"devices/t4": 1000}), NOTHING)
 
@@ -172,38 +172,69 @@ def test_a_pod_that_waits_asks_for_what_the_first_device_would_take(
     """Which device it will be nobody knows yet; those of one class are mostly alike."""
     book = book_of(*fleet(of), claim("c", **asked))
 
-    assert devices(book.takes(pod("c"))) == takes
+    assert devices(book.requests_of(pod("c"))) == takes
 
 
 def test_an_extended_resource_is_devices_where_a_class_serves_it() -> None:
     """The node of such a pod lists no such resource, and would seem overcommitted."""
-    book = book_of(*fleet(WHOLE), claim("made", "p", status=given("gpu-1")))
+    book = book_of(*fleet(WHOLE), claim("made", "p", status=allocated("gpu-1")))
     mappings = [{"containerName": "c", "resourceName": "nvidia.com/gpu", "requestName": "r"}]
     status = {"extendedResourceClaimStatus": {"resourceClaimName": "made", "requestMappings": mappings}}
     requests = {"nvidia.com/gpu": "2", "cpu": "1"}
     asked = Resources({"cpu": 1000, "pods": 1, "devices/t4": 2000})
 
-    assert DeviceBook().takes(pod(requests=requests))["nvidia.com/gpu"] == 2
-    assert book_of(*fleet(WHOLE)).takes(pod(requests=requests)) == asked
+    assert DeviceBook().requests_of(pod(requests=requests))["nvidia.com/gpu"] == 2
+    assert book_of(*fleet(WHOLE)).requests_of(pod(requests=requests)) == asked
     # Where nodes list it, it may be a device plugin's.
-    assert book_of(*fleet(WHOLE)).takes(pod(requests=requests), {"nvidia.com/gpu"})["nvidia.com/gpu"] == 2
-    assert book_of(*fleet(WHOLE)).takes(pod(requests={"deviceclass.resource.kubernetes.io/t4": "1"})) == Resources(
-        {"pods": 1, "devices/t4": 1000}
-    )
+    assert book_of(*fleet(WHOLE)).requests_of(pod(requests=requests), {"nvidia.com/gpu"})["nvidia.com/gpu"] == 2
+    assert book_of(*fleet(WHOLE)).requests_of(
+        pod(requests={"deviceclass.resource.kubernetes.io/t4": "1"})
+    ) == Resources({"pods": 1, "devices/t4": 1000})
     one = {**requests, "nvidia.com/gpu": "1"}
-    assert book.takes(pod(requests=one, node="node-0", **status)) == Resources(
+    assert book.requests_of(pod(requests=one, node="node-0", **status)) == Resources(
         {"cpu": 1000, "pods": 1, "devices/t4": 1000}
     )
 
 
+def test_an_extended_resource_is_devices_of_the_latest_class_that_serves_it() -> None:
+    """As the scheduler has it, so that one class may follow another; of two of one moment it is the first by name."""
+    other = Devices(model="L4", count=1)
+    slices = [one for one in [*fleet(WHOLE), *fleet(other, node="node-1")] if one.kind == "ResourceSlice"]
+
+    def served_by(**created: str) -> dict[str, int]:
+        classes = [
+            {
+                **one,
+                "metadata": {**one["metadata"], "creationTimestamp": created[one["metadata"]["name"]]},
+                "spec": {**one["spec"], "extendedResourceName": "nvidia.com/gpu"},
+            }
+            for one in make_classes([WHOLE, other])
+        ]
+        found = [
+            book_of(*slices, *(change("DeviceClass", one) for one in order)).requests_of(
+                pod(requests={"nvidia.com/gpu": "1"})
+            )
+            for order in (classes, classes[::-1])
+        ]
+        assert found[0] == found[1]
+        return devices(found[0])
+
+    assert served_by(t4="2026-01-02T00:00:00Z", l4="2026-01-01T00:00:00Z") == {"devices/t4": 1000}
+    assert served_by(t4="2026-01-01T00:00:00Z", l4="2026-01-02T00:00:00Z") == {"devices/l4": 1000}
+    assert served_by(t4="2026-01-01T00:00:00Z", l4="2026-01-01T00:00:00Z") == {"devices/l4": 1000}
+
+
 def test_what_changes_is_counted_anew() -> None:
-    """A GPU vanishes in a new generation of its pool, another node comes, a claim is given back."""
+    """A GPU vanishes in a new generation of its pool, another node comes, a claim is deallocated."""
     slices = list(fleet(WHOLE, WHOLE))
-    book = book_of(*slices, claim("c", "p", status=given("gpu-0", "gpu-3")))
+    book = book_of(*slices, claim("c", "p", status=allocated("gpu-0", "gpu-3")))
     assert (book.room("node-0")["devices/t4"], book.held("p")["devices/t4"]) == (4000, 2000)
 
-    for one in fleet(WHOLE, WHOLE, generation=2, without=["gpu-3"]):
-        book.take(one)
+    for one in (each for each in slices if each.kind == "ResourceSlice"):
+        spec = one.body["spec"]
+        left = [each for each in spec["devices"] if each["name"] != "gpu-3"]
+        new = {**spec, "pool": {**spec["pool"], "generation": 2}, "devices": left}
+        book.take(Change(one.kind, Verb.MODIFIED, one.receipt, {**one.body, "spec": new}))
     for one in fleet(WHOLE, node="node-1"):
         book.take(one)
     rooms = [book.room(name)["devices/t4"] for name in ("node-0", "node-1")]
@@ -229,6 +260,20 @@ def test_classes_of_the_same_devices_are_one_column() -> None:
     assert devices(room) == {"devices/any": 2000, "devices/t4": 2000}
 
 
+def test_nodes_and_pods_of_a_record_are_counted_by_the_same_classes() -> None:
+    """Where a node with other devices has gone, two classes seem one, and pods would hold what no node has."""
+    every = change("DeviceClass", {"metadata": {"name": "a"}, "spec": {"selectors": [{"cel": {"expression": "true"}}]}})
+    other = list(fleet(Devices(model="L4", count=1), node="node-1"))
+    changes = [*fleet(WHOLE), *other, every, claim("c", "p", status=allocated("gpu-0"))]
+    changes += [Change(one.kind, Verb.DELETED, one.receipt, one.body) for one in other if one.kind == "ResourceSlice"]
+
+    book = DeviceBook.of_all(changes)
+
+    assert book.held("p") == Resources({"devices/a": 1000, "devices/t4": 1000})
+    assert book.room("node-0") == Resources({"devices/a": 2000, "devices/t4": 2000})
+    assert book.room("node-1") == NOTHING
+
+
 def test_a_class_that_cannot_be_evaluated_is_left_out() -> None:
     """A wrong number is worse than none; claims of other classes of the device count."""
     optional = {"selectors": [{"cel": {"expression": 'device.attributes["a"].?b.orValue(true)'}}]}
@@ -246,15 +291,16 @@ def test_devices_that_any_node_may_use_are_not_counted() -> None:
         else one
         for one in fleet(WHOLE)
     ]
-    book = book_of(*shared, claim("c", "p", status=given("gpu-0")))
+    book = book_of(*shared, claim("c", "p", status=allocated("gpu-0")))
 
     assert (bool(book), book.held("p")) == (False, NOTHING)
 
 
 def test_what_is_gone_is_remembered_with_what_it_held() -> None:
-    """The record of a window has pods that are done, whose claims were given back."""
-    changes = [*fleet(WHOLE), claim("c"), claim("c", "p", status=given("gpu-0")), claim("c")]
+    """The record of a window has pods that are done, whose claims were deallocated."""
+    changes = [*fleet(WHOLE), claim("c"), claim("c", "p", status=allocated("gpu-0")), claim("c")]
     changes += [Change(one.kind, Verb.DELETED, one.receipt, one.body) for one in changes]
 
     assert DeviceBook.of_all(changes).held("p") == Resources({"devices/t4": 1000})
+    assert DeviceBook.of_all(changes).room("node-0") == NOTHING
     assert book_of(*changes).held("p") == NOTHING

@@ -162,7 +162,7 @@ def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterSt
     return ClusterState(
         nodes=tuple(NodeState(name, rooms[name] + devices.room(name)) for name in sorted(rooms)),
         pods=tuple(
-            PodState(pod.workload, pod.node or None, devices.takes(pod, listed), pod.priority, pod.name)
+            PodState(pod.workload, pod.node or None, devices.requests_of(pod, listed), pod.priority, pod.name)
             for pod in state.pods(namespace)
         ),
     )

@@ -52,7 +52,7 @@ class TaintDevices(Action):
 
 @dataclass(frozen=True, slots=True)
 class RemoveDevices(Action):
-    """Have devices of nodes vanish with their partitions; whoever has been given them keeps them."""
+    """Have devices of nodes vanish with their partitions; allocations stay."""
 
     kind = "remove-devices"
     nodes: NodeNames
