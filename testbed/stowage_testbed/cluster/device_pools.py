@@ -38,7 +38,7 @@ def create_classes(objects: Objects, sets: Iterable[Devices], labels: Mapping[st
 
 def delete_classes(objects: Objects, labels: Mapping[str, str]) -> None:
     """Delete the device classes that were created with these labels."""
-    for one in objects.list_all(CLASSES):
+    for one in objects.each(CLASSES) if objects.kinds.find_served(CLASSES) else ():
         if labels.items() <= (one["metadata"].get("labels") or {}).items():
             objects.delete(CLASSES, one["metadata"]["name"])
 

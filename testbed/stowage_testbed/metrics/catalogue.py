@@ -96,29 +96,31 @@ def measure_fragmentation(record: RunRecord) -> Iterator[Metric]:
         shares = (Fraction(shape[name], capacity or 1) for name, capacity in capacities.items())
         return max(shares), [shape[name] for name in room.names]
 
+    # Amounts alone do not say whether a share fits a device, nor a whole device beside shares.
+    in_parts = {name for name in capacities if name.startswith(DEVICES) and any(shape[name] % DEVICE for shape in of)}
+    undecided = [shape for shape in of if not in_parts.isdisjoint(shape)]
     fit = max((one for one in of if room.fits(one).any()), key=size, default=None)
     for resource, capacity in capacities.items():
         free = room.free[resource]
         unit = "milli" if in_milli(resource) else "bytes" if in_bytes(resource) else "units"
         named = f"{resource}_{unit}" if resource in _NAMED else resource
-        # Amounts alone do not say whether a share fits a device.
-        in_parts = resource.startswith(DEVICES) and any(shape[resource] % DEVICE for shape in of)
-        known = n and not in_parts
-        unknown = _IN_PARTS if in_parts else "no nodes"
         fitting = "" if fit else "no pod of the scenario fits any node"
-        for name, amount, note in (
-            (f"largest_free_{named}", int(free.max(initial=0)), ""),
-            (f"largest_fit_{named}", fit[resource] if fit else 0, fitting),
+        for name, amount, note, parts in (
+            (f"largest_free_{named}", int(free.max(initial=0)), "", resource in in_parts),
+            (f"largest_fit_{named}", fit[resource] if fit else 0, fitting, bool(undecided)),
         ):
-            yield make_metric(name, amount if known else None, unit, "higher", n, 1.0, note, unknown)
-        idle = room.count_stranded(of, resource) / capacity if capacity and known else None
-        yield make_metric(f"stranded_{resource}", idle, "ratio", "lower", n, missing=unknown)
+            known, missing = n and not parts, _IN_PARTS if parts else "no nodes"
+            yield make_metric(name, amount if known else None, unit, "higher", n, 1.0, note, missing)
+        parts = any(resource in shape for shape in undecided)
+        missing = _IN_PARTS if parts else "no nodes"
+        idle = room.count_stranded(of, resource) / capacity if capacity and n and not parts else None
+        yield make_metric(f"stranded_{resource}", idle, "ratio", "lower", n, missing=missing)
         # Of each pod that asks for it, what is free where it does not fit.
         askers = {shape: pods for shape, pods in of.items() if resource in shape}
         total = int(free.sum()) * sum(askers.values())
-        missing = _IN_PARTS if in_parts else "nothing is free, or no pod asks for it"
+        missing = _IN_PARTS if parts else "nothing is free, or no pod asks for it"
         lost = sum(int(free[~room.fits(shape)].sum()) * pods for shape, pods in askers.items())
-        share = Fraction(lost, total) if total and known else None
+        share = Fraction(lost, total) if total and n and not parts else None
         yield make_metric(f"fragmented_{resource}", share, "ratio", "lower", n, missing=missing)
 
 

@@ -7,15 +7,17 @@ from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import wait_until
-from stowage_testbed.cluster.device_pools import CLAIMS, create_classes, delete_classes, list_slices
+from stowage_testbed.cluster.device_pools import CLAIMS, create_classes, delete_classes
 from stowage_testbed.cluster.node_pool import create_ready, devices_by_node
+from stowage_testbed.observe.change import name_of
 from stowage_testbed.observe.condition import objects_gone, pods_gone
-from stowage_testbed.observe.source import DEVICE_SOURCES
+from stowage_testbed.observe.source import DEVICE_SOURCES, RESOURCE_CLAIMS
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.manifests import make_priority_classes, name_priority_class
 from stowage_testbed.scenario.model import Scenario
-from stowage_testbed.scenario.steps.context import await_account, delete_object
+from stowage_testbed.scenario.steps.context import await_account, delete_object, none_left
+from stowage_testbed.scenario.steps.nodes import list_slices
 from stowage_testbed.scenario.steps.replaying import list_recorded
 
 LONGEST_NAME = 63
@@ -26,8 +28,10 @@ def prepare(context: RunContext, scenario: Scenario, namespace: str) -> None:
     make_namespace(context, namespace)
     for manifest in make_priority_classes(scenario):
         context.objects.create(manifest, or_keep=True)
-    for source in DEVICE_SOURCES if scenario.has_claims else ():
-        context.observer.watch(source)
+    # An older cluster, whose devices are of another version, serves nothing that these read.
+    if scenario.has_claims and context.objects.kinds.find_served(CLAIMS):
+        for source in DEVICE_SOURCES:
+            context.observer.watch(source)
     create_classes(context.objects, scenario.devices, _label_run(namespace))
     timeout_s = timeouts.nodes_s(len(scenario.first_nodes))
     create_ready(context.api, scenario.first_nodes, devices_by_node(scenario.nodes), timeout_s=timeout_s)
@@ -75,8 +79,8 @@ def clear(context: RunContext, scenario: Scenario, namespace: str) -> None:
     if scenario.has_claims:
         # What one has been given is nobody else's, also on the next node of that name.
         objects.delete_all(CLAIMS, namespace)
-        what = f"the claims of {namespace} to go"
-        wait_until(what, lambda: objects.count(CLAIMS, namespace), lambda left: not left, timeout_s=timeouts.CLEANUP_S)
+        gone = none_left(lambda state: [name_of(one) for one in state.bodies(RESOURCE_CLAIMS.kind, namespace)])
+        wait_for(f"the claims of {namespace} to go", gone, timeout_s=timeouts.CLEANUP_S)
     clear_plans(context)
     for name in nodes:
         objects.delete("Node", name)
@@ -92,8 +96,8 @@ def clear(context: RunContext, scenario: Scenario, namespace: str) -> None:
     wait_until(what, list_left, lambda left: not left, timeout_s=timeouts.CLEANUP_S)
     if scenario.devices:
         delete_classes(objects, _label_run(namespace))
-        what = f"the devices of {scenario.scenario_id} to go"
-        wait_until(what, lambda: [*list_slices(objects, nodes)], lambda left: not left, timeout_s=timeouts.CLEANUP_S)
+        gone = none_left(lambda state: list_slices(state, nodes))
+        wait_for(f"the devices of {scenario.scenario_id} to go", gone, timeout_s=timeouts.CLEANUP_S)
 
 
 def _label_run(namespace: str) -> dict[str, str]:

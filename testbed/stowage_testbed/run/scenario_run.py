@@ -96,7 +96,7 @@ def _judge(steps: Execution, *, failed: bool) -> dict[str, Any]:
         notes = {metric.name: metric.note for metric in metrics}
         checks += check_metrics(expect.metrics, values, notes)
         if expect.that:
-            there = steps.observer.read(lambda seen: read_values(seen, steps))
+            there = steps.observer.read(lambda seen: read_values(seen, steps, expect.that))
             checks += check_expressions(expect.that, {**there, "metrics": values})
     if steps.harness.is_judged:
         checks += check_invariants(steps.run, steps.recorder, expect.allow)

@@ -34,6 +34,11 @@ class Expression:
     def __post_init__(self) -> None:
         _compile(self.text)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The values that it reads."""
+        return frozenset(_compile(self.text).variables())
+
     def look(self, values: Mapping[str, Any]) -> str | None:
         """Return None if it holds of these values; else what it has read, or what keeps it from an answer."""
         try:

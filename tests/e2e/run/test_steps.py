@@ -1,5 +1,6 @@
 """Steps on a live cluster: what they do, and what is left when one fails."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,9 @@ import yaml
 from step_environment import StepEnvironment
 from stowage_run import CHECKOUT
 
+from stowage_testbed.api import kinds
+from stowage_testbed.api.client import ask
+from stowage_testbed.cluster.components import HOST_NODE
 from stowage_testbed.observe.change import Receipt, ReceiptClock
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.scenario.load import load_file
@@ -49,6 +53,28 @@ def test_a_kind_of_ones_own_goes_with_the_scenario(environment: StepEnvironment)
         outcome = environment.play_scenario(scenario)
 
         assert (outcome.error, outcome.failed_checks) == ("", ())
+
+
+def test_devices_that_a_cluster_does_not_serve_are_refused_and_nothing_is_left(
+    context: RunContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older cluster serves another version, which must not keep it from being cleared.
+
+    No API server that is built here starts without this one, so that only the list of what it serves is an older one's.
+    """
+    (scenario,) = load_file(CHECKOUT / "scenarios" / "devices" / "whole.yaml")
+
+    def discover(*asked: Any, **how: Any) -> dict[str, Any]:
+        answer = ask(*asked, **how)
+        groups = [one for one in answer["items"] if one["metadata"].get("name") != "resource.k8s.io"]
+        return {**answer, "items": groups}
+
+    monkeypatch.setattr(kinds, "ask", discover)
+    with context.cluster.api_client() as api:
+        outcome = StepEnvironment(replace(context, api=api), tmp_path, []).play_scenario(scenario)
+
+    assert "the cluster serves no DeviceClass of resource.k8s.io/v1" in outcome.error
+    assert [one["metadata"]["name"] for one in context.objects.list_all("Node")] == [HOST_NODE]
 
 
 class Stopwatch(WindowListener):

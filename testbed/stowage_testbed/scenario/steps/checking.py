@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ from stowage_testbed.observe.state import State
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.check import CheckResult, Moment, OptimizerRecord, check_moment
 from stowage_testbed.scenario.expected import ExpectedMoment
+from stowage_testbed.scenario.expression import Expression
 from stowage_testbed.scenario.steps.action import Action, actions_of, check_stable
 from stowage_testbed.scenario.steps.context import StepContext
 from stowage_testbed.scenario.steps.releasing import AskForPlan
@@ -127,29 +128,40 @@ def check_now(
         events=events,
         before=context.states.get(since),
         workload_of={pod.name: pod.workload for pod in state.all_pods(context.namespace)},
-        values=read_values(state, context, objects) if expect.that else {},
+        values=read_values(state, context, expect.that, objects),
     )
     return list(check_moment(expect, moment, context.scenario.expect.tolerance))
 
 
-def read_values(state: State, context: StepContext, objects: Mapping[str, JsonObject] | None = None) -> dict[str, Any]:
+def read_values(
+    state: State,
+    context: StepContext,
+    expressions: Iterable[Expression],
+    objects: Mapping[str, JsonObject] | None = None,
+) -> dict[str, Any]:
     """Return what expressions read of a moment: pods, nodes, plans, objects, and slices, classes and claims of devices.
 
     Lists are in the order of names; the objects are the scenario's, if none are given.
     """
-    objects = _find_objects(state, context, ()) if objects is None else objects
-    lists = {
-        "pods": state.bodies("Pod", context.namespace),
-        "nodes": _list_nodes(state, context.scenario),
-        "plans": state.bodies("PackingPlan"),
-        "slices": state.bodies(RESOURCE_SLICES.kind),
-        "classes": state.bodies(DEVICE_CLASSES.kind),
-        "claims": state.bodies(RESOURCE_CLAIMS.kind, context.namespace),
+    lists: dict[str, Callable[[], list[JsonObject]]] = {
+        "pods": lambda: state.bodies("Pod", context.namespace),
+        "nodes": lambda: _list_nodes(state, context.scenario),
+        "plans": lambda: state.bodies("PackingPlan"),
+        "slices": lambda: state.bodies(RESOURCE_SLICES.kind),
+        "classes": lambda: state.bodies(DEVICE_CLASSES.kind),
+        "claims": lambda: state.bodies(RESOURCE_CLAIMS.kind, context.namespace),
     }
-    return {
-        **{name: [drop_bookkeeping(dict(b)) for b in sorted(bodies, key=name_of)] for name, bodies in lists.items()},
-        "objects": {key: drop_bookkeeping(dict(b)) for key, b in objects.items()},
+    names = frozenset[str]().union(*(one.names for one in expressions))
+    # A list of every pod or slice of a large fleet is not read in vain.
+    values: dict[str, Any] = {
+        name: [drop_bookkeeping(dict(b)) for b in sorted(list_(), key=name_of)]
+        for name, list_ in lists.items()
+        if name in names
     }
+    if "objects" in names:
+        objects = _find_objects(state, context, ()) if objects is None else objects
+        values["objects"] = {key: drop_bookkeeping(dict(b)) for key, b in objects.items()}
+    return values
 
 
 def observe_state(state: State, scenario: Scenario, namespace: str) -> ClusterState:

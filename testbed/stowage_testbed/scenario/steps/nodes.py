@@ -288,12 +288,12 @@ class RemoveNodes(Action):
         def list_left(state: State) -> list[str]:
             nodes = unwanted.intersection(name_of(body) for body in state.bodies("Node"))
             pods = (pod.name for pod in state.all_pods(context.namespace) if pod.node in unwanted)
-            return [*sorted(nodes), *pods, *_list_slices(state, unwanted)]
+            return [*sorted(nodes), *pods, *list_slices(state, unwanted)]
 
         context.wait_for(f"{', '.join(self.nodes[:SHOWN])} and their pods to be gone", none_left(list_left))
 
 
-def _list_slices(state: State, nodes: Collection[str]) -> list[str]:
+def list_slices(state: State, nodes: Collection[str]) -> list[str]:
     """Return the slices that nodes own, as far as they are watched: the garbage collector takes them."""
     found = []
     for body in state.bodies(RESOURCE_SLICES.kind):
