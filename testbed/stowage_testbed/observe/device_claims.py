@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from stowage_testbed.observe.change import JsonObject
+
 IMPLICIT_DOMAIN = "deviceclass.resource.kubernetes.io"
 """Domain of the extended resource that every device class serves, by its own name."""
 
@@ -87,6 +89,7 @@ class AllocatedDevice(msgspec.Struct, rename="camel"):
     driver: str = ""
     pool: str = ""
     device: str = ""
+    request: str = ""
     admin_access: bool = False
     consumed_capacity: dict[str, str] = msgspec.field(default_factory=dict)
 
@@ -116,6 +119,11 @@ class Claim(msgspec.Struct):
     status: _ClaimStatus = msgspec.field(default_factory=_ClaimStatus)
 
     @property
+    def users(self) -> frozenset[str]:
+        """The UIDs of the pods that may use what is allocated to it."""
+        return frozenset(one.uid for one in self.status.reserved_for)
+
+    @property
     def user(self) -> str:
         """The UID of the pod that the claim counts for, if devices are allocated to it; several may use it."""
         return self.status.reserved_for[0].uid if self.status.allocation and self.status.reserved_for else ""
@@ -130,3 +138,16 @@ class Claim(msgspec.Struct):
         """Yield the devices that are allocated to it, but for administrative access to devices of others."""
         allocated = self.status.allocation.devices.results if self.status.allocation else ()
         return (one for one in allocated if not one.admin_access)
+
+
+EXTENDED = ""
+"""What a pod calls the claim that the scheduler makes for its extended resources."""
+
+
+def claims_of(pod: JsonObject) -> dict[str, str]:
+    """Return what a pod calls its claims, by their names, as far as they are known."""
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    entries = [*(spec.get("resourceClaims") or ()), *(status.get("resourceClaimStatuses") or ())]
+    found = {one["resourceClaimName"]: one["name"] for one in entries if one.get("resourceClaimName")}
+    extended = status.get("extendedResourceClaimStatus")
+    return found | ({extended["resourceClaimName"]: EXTENDED} if extended else {})

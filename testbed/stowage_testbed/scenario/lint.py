@@ -86,7 +86,7 @@ def lint(one: Content) -> None:
     """Report all issues of a run."""
     rules = [_sources, _workloads, _nodes, _manifests, _releases, _expectations, _window, _checkpoints, _single_steps]
     if one.whole:
-        rules += [_names, _devices, _order, _order_of_nodes, _counts]
+        rules += [_names, _devices, _claims, _order, _order_of_nodes, _counts]
     for rule in rules:
         rule(one)
 
@@ -347,6 +347,18 @@ def _devices(one: Content) -> None:
                 if node in known and device not in known[node]:
                     message = f"node {node!r} has no device {device!r}; {suggest_known(device, known[node], 12)}"
                     one.report(_refine(one.data, step.place("devices"), device), message)
+
+
+def _claims(one: Content) -> None:
+    """No pod that claims devices is bound past the scheduler without them: they would look free."""
+    claiming = {each.name for each in one.scenario.workload if (each.pod or {}).get("resourceClaims")}
+    for step in one.steps:
+        for name, places in step.action.nodes.items() if isinstance(step.action, Place) else ():
+            if name in claiming and any(isinstance(place, str) and place for place in places):
+                message = (
+                    f"pods of {name!r} claim devices; write {{node: ..., devices: [...]}} for each, or `apply` them"
+                )
+                one.report(step.place(name), message, of_key=True)
 
 
 def _order(one: Content) -> None:

@@ -280,8 +280,10 @@ class Scenario:
 
     @property
     def has_claims(self) -> bool:
-        """Whether there may be claims for devices: for those of nodes, or by an object."""
-        return bool(self.devices) or any(one.kind in DEVICE_KINDS for one in self.objects.values())
+        """Whether there may be claims for devices: for those of nodes, or by an object, also of a trace."""
+        kinds = {one.kind for one in self.objects.values()}
+        kinds = kinds.union(*(one.kinds for one in list_recorded(self.steps)))
+        return bool(self.devices) or not kinds.isdisjoint(DEVICE_KINDS)
 
     @property
     def node_names(self) -> tuple[str, ...]:

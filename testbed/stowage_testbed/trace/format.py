@@ -103,12 +103,26 @@ class PodCame(Event, frozen=True, kw_only=True, tag="pod"):
     owner: Annotated[Owner | None, Meta(description="The recorded controller that made it; null without one.")] = None
 
 
+class PodDevice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A device, or a part of one, that is allocated to a claim of a pod."""
+
+    claim: Annotated[str, Meta(description="As the pod calls it; empty for the one of its extended resources.")]
+    request: Annotated[Name, Meta(description="The request of the claim; with an alternative, as in gpu/whole.")]
+    driver: Name
+    pool: Name
+    device: Name
+    capacity: Annotated[dict[str, str], Meta(description="What the claim gets of a device that several share.")] = (
+        msgspec.field(default_factory=dict)
+    )
+
+
 class PodBound(Event, frozen=True, kw_only=True, tag="bound"):
-    """A pod got its node."""
+    """A pod got its node, and the devices that it claims."""
 
     namespace: Namespace
     name: Name
     node: Name
+    devices: list[PodDevice] = msgspec.field(default_factory=list)
 
 
 class PodEnded(Event, frozen=True, kw_only=True, tag="end"):

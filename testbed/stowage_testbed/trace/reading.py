@@ -1,7 +1,7 @@
 """Reading a trace, whole or cut off, with every broken line named; and the lives of its pods."""
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from stowage_testbed.trace.format import (
     Line,
     PodBound,
     PodCame,
+    PodDevice,
     PodEnded,
     PodTemplate,
     Template,
@@ -138,6 +139,7 @@ class Life:
 
     came: PodCame
     node: str = ""
+    devices: Sequence[PodDevice] = ()
     bound: float | None = None
     end: PodEnded | None = None
 
@@ -172,7 +174,7 @@ def pair_lives(lines: Iterable[Line]) -> dict[int, Life]:
         elif isinstance(line, PodBound | PodEnded):
             life = now.get((line.namespace, line.name))
             if life is not None and isinstance(line, PodBound):
-                life.node, life.bound = line.node, line.t
+                life.node, life.bound, life.devices = line.node, line.t, line.devices
             elif life is not None and isinstance(line, PodEnded):
                 life.end = line
     return lives

@@ -6,7 +6,7 @@ another. A receipt is finer, but late where a connection or the server stood sti
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heappop, heappush
 from itertools import count
@@ -15,8 +15,10 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.hostpods import HOST_LABEL
 from stowage_testbed.observe.change import NS_PER_S, Change, JsonObject, Receipt, Verb
+from stowage_testbed.observe.device_claims import Claim, claims_of
 from stowage_testbed.observe.node import Node, read_node
 from stowage_testbed.observe.pod import Pod, read_pod
+from stowage_testbed.observe.raw_body import decode
 from stowage_testbed.observe.watches import Arrival, Interrupted, Relisted, Resumed
 from stowage_testbed.trace.format import (
     How,
@@ -28,6 +30,7 @@ from stowage_testbed.trace.format import (
     Owner,
     PodBound,
     PodCame,
+    PodDevice,
     PodEnded,
     PodTemplate,
     Scaled,
@@ -36,7 +39,7 @@ from stowage_testbed.trace.format import (
 )
 from stowage_testbed.trace.reducing import CONTROLLERS, identify, is_of_host, reduce_object, reduce_pod
 
-NAMESPACE, NODE, POD = "Namespace", "Node", "Pod"
+NAMESPACE, NODE, POD, CLAIM = "Namespace", "Node", "Pod", "ResourceClaim"
 HOLD_S = 2.0  # How long a line waits for others that belong before it: watches take turns
 LONGEST_HOLD_S = 60.0  # How long it waits while a watch is interrupted, whose news come late
 NOTED_S = 1.0  # From here on an interruption is noted: shorter ones change nothing
@@ -50,6 +53,7 @@ _HOW: Mapping[str, How] = {
     "PreemptionByScheduler": "preempted",
     "EvictionByEvictionAPI": "evicted",
     "DeletionByTaintManager": "evicted",
+    "DeletionByDeviceTaintManager": "evicted",
     "TerminationByKubelet": "evicted",
 }
 """How a pod ended, by the reason of its condition `DisruptionTarget`."""
@@ -64,6 +68,10 @@ class _PodLife:
     bound: float | None = None
     runs_since: float | None = None
     ended: bool = False
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """What it calls its claims, by their names."""
+    devices: list[PodDevice] = field(default_factory=list)
+    """Those of its line, which waits for news of claims: they come by another watch."""
 
 
 class Recording:
@@ -78,6 +86,8 @@ class Recording:
         self._namespaces = frozenset(namespaces)
         self._objects: dict[Key, Node | Manifest | _PodLife] = {}
         self._templates: dict[str, PodTemplate] = {}
+        self._allocated: dict[Key, Claim] = {}
+        self._users: dict[str, _PodLife] = {}
         self._held: list[tuple[float, int, Line]] = []
         self._number = count()
         self._written: set[str] = set()
@@ -140,6 +150,8 @@ class Recording:
             yield from self._see_pod(key, change, first=first)
             return
         t, before = 0.0 if first else self._dating.at(change.receipt), self._objects.get(key)
+        if key[0] == CLAIM:
+            self._note_allocation(key, decode(body, Claim))
         if change.kind == NODE:
             node = read_node(body)
             # The node of a testbed that is no fake one: the scheduler runs there.
@@ -186,7 +198,11 @@ class Recording:
             stamp = conditions.get(("PodScheduled", "True"), {}).get("lastTransitionTime")
             bound = 0.0 if first else self._dating.date(change.receipt, stamp)
             life.bound = max(bound, life.came)
-            yield PodBound(t=life.bound, namespace=pod.namespace, name=pod.name, node=pod.node)
+            life.claims = claims_of(change.body)
+            for claim in life.claims:
+                self._note_devices(life, self._allocated.get((CLAIM, pod.namespace, claim)))
+            self._users[pod.uid] = life
+            yield PodBound(t=life.bound, namespace=pod.namespace, name=pod.name, node=pod.node, devices=life.devices)
         if pod.phase == "Running" and life.runs_since is None:
             started = status.get("startTime") if first else None
             life.runs_since = self._dating.at_stamp(started) if started else self._dating.at(change.receipt)
@@ -197,11 +213,31 @@ class Recording:
             yield self._make_end(key, life, change.receipt, "succeeded" if pod.phase == "Succeeded" else how)
             life.ended = True
 
+    def _note_allocation(self, key: Key, claim: Claim) -> None:
+        """Note what is allocated to a claim, for pods that are bound already and for those that will be."""
+        self._allocated.pop(key, None)
+        if claim.status.allocation:
+            self._allocated[key] = claim
+            for uid in claim.users & self._users.keys():
+                self._note_devices(self._users[uid], claim)
+
+    @staticmethod
+    def _note_devices(life: _PodLife, claim: Claim | None) -> None:
+        """Add what is allocated to a claim to the line of a pod that uses it, once."""
+        name = life.claims.get(claim.metadata.name) if claim else None
+        if claim and life.uid in claim.users and name is not None and all(one.claim != name for one in life.devices):
+            life.devices += [
+                PodDevice(name, one.request, one.driver, one.pool, one.device, one.consumed_capacity)
+                for one in claim.allocated()
+            ]
+
     def _go(self, key: Key, receipt: Receipt, pod: Pod | None = None) -> Iterator[Line]:
         """Yield the end of an object, of a pod with what was last known of it."""
         gone, t = self._objects.pop(key, None), self._dating.at(receipt)
         kind, namespace, name = key
+        self._allocated.pop(key, None)
         if isinstance(gone, _PodLife):
+            self._users.pop(gone.uid, None)
             if not gone.ended:
                 yield self._make_end(key, gone, receipt, _HOW.get(pod.disruption if pod else "", "deleted"))
         elif gone is not None:

@@ -80,6 +80,11 @@ def _reduce_kind(one: Manifest) -> Manifest:
                 spec["claimRef"] = {key: claim[key] for key in names if key in claim}
             if csi := spec.get("csi"):
                 spec["csi"] = {key: csi[key] for key in ("driver", "volumeHandle")}
+        case "ResourceSlice":
+            # Since when a device has a taint, the server says again.
+            spec["devices"] = [_drop_times(device) for device in spec.get("devices") or ()]
+            if not spec["devices"]:
+                del spec["devices"]
         case "Service":
             # It selects the same pods, and has no address.
             spec = {"clusterIP": "None", **only_filled(selector=spec.get("selector"))}
@@ -93,6 +98,11 @@ def _reduce_kind(one: Manifest) -> Manifest:
         case _:
             return one
     return {**one, "spec": spec}
+
+
+def _drop_times(device: Manifest) -> Manifest:
+    taints = [{key: value for key, value in one.items() if key != "timeAdded"} for one in device.get("taints") or ()]
+    return {**device, **only_filled(taints=taints)}
 
 
 def _without_job_labels(metadata: Manifest) -> Manifest:

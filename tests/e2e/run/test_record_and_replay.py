@@ -10,22 +10,25 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
-from step_environment import StepEnvironment
+from step_environment import ROUNDS, Served, StepEnvironment
 
 from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster.device_pools import CLAIMS
 from stowage_testbed.observe.audit import read_audit_entries
 from stowage_testbed.observe.change import Verb
-from stowage_testbed.observe.pod import node_of
+from stowage_testbed.observe.pod import WORKLOAD_LABEL, node_of
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.execution import Harness
 from stowage_testbed.run.listener import Listener, RunRecorder
+from stowage_testbed.run.outcome import ScenarioOutcome
 from stowage_testbed.run.scenario_run import run_scenario
 from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.action import Step
-from stowage_testbed.scenario.steps.context import StepContext
+from stowage_testbed.scenario.steps.context import StepContext, WindowListener
 from stowage_testbed.trace.format import Owner, PodCame, PodEnded, Scaled, WatchLost
 from stowage_testbed.trace.reading import Trace, read_trace
 from stowage_testbed.trace.record import record
@@ -147,6 +150,46 @@ def test_pods_begin_where_they_were_and_later_ones_are_the_schedulers(
     assert outcome.error == ""
     nodes = sorted((pod["metadata"]["name"][:3], node_of(pod)) for pod in environment.pods)
     assert nodes == [("lat", "then-0"), ("web", "then-1"), ("web", "then-1")]
+
+
+class Moment(Served):
+    """Records what is there before it is cleared away, and keeps which devices the pods have."""
+
+    def __init__(self, context: RunContext, path: Path) -> None:
+        super().__init__(context, None, WindowListener())
+        self._path = path
+        self.devices: list[tuple[str, dict[str, Any]]] = []
+
+    def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
+        super().scenario_finished(outcome, records)
+        workloads = {one["metadata"]["name"]: one["metadata"]["labels"][WORKLOAD_LABEL] for one in self.pods}
+        self.devices = sorted(
+            (workloads[claim["status"]["reservedFor"][0]["name"]], {**result, "shareID": ""})
+            for claim in self._context.objects.list_all(CLAIMS, records.namespace)
+            for result in claim["status"]["allocation"]["devices"]["results"]
+        )
+        over = threading.Event()
+        over.set()
+        record(self._context.api, self._path, stop=over, namespaces=[records.namespace])
+
+
+def test_pods_have_the_devices_again_that_they_had(context: RunContext, tmp_path: Path) -> None:
+    """Whoever came first got the first GPU and has gone since; a scheduler would give that one again."""
+    path = tmp_path / "devices.jsonl.gz"
+    first, again = Moment(context, path), Moment(context, tmp_path / "again.jsonl.gz")
+    (scenario,) = load_file(HERE / "devices.yaml")
+
+    outcome = run_scenario(context, scenario, next(ROUNDS), first, first)
+    replayed = run_scenario(context, make_scenario_of_trace(path, tmp_path), next(ROUNDS), again, again)
+
+    assert (outcome.error, replayed.error) == ("", "")
+    assert [one.message for one in outcome.checks if not one.passed] == []
+    assert [(name, result["device"]) for name, result in first.devices] == [
+        ("part", "gpu-3"),
+        ("part", "gpu-3"),
+        ("stays", "gpu-1"),
+    ]
+    assert again.devices == first.devices
 
 
 def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) -> None:

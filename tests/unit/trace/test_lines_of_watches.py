@@ -25,7 +25,7 @@ RECORDINGS = yaml.safe_load(Path(__file__).with_name("recordings.yaml").read_tex
 CASES: dict[str, Body] = RECORDINGS["cases"]
 GROUPS = {"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1",
           "PriorityClass": "scheduling.k8s.io/v1", "Pod": "v1", "Node": "v1",
-          "Namespace": "v1", "PersistentVolumeClaim": "v1"}  # fmt: skip
+          "Namespace": "v1", "PersistentVolumeClaim": "v1", "ResourceClaim": "resource.k8s.io/v1"}  # fmt: skip
 KINDS = {
     one.key: one
     for one in (Kind(version, name, f"{name.lower()}s", True, frozenset(), True) for name, version in GROUPS.items())

@@ -159,7 +159,7 @@ def test_the_schema_accepts_every_line_and_no_other(tmp_path: Path) -> None:
 def test_the_page_explains_every_field() -> None:
     """Who writes a trace with another program reads it."""
     inner: dict[str, type[msgspec.Struct]] = {
-        "template": trace.PodTemplate, "node": Node, "pod": trace.Owner,
+        "template": trace.PodTemplate, "node": Node, "pod": trace.Owner, "bound": trace.PodDevice,
     }  # fmt: skip
     missing = [
         (row, field.encode_name)

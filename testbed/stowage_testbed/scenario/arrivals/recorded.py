@@ -11,9 +11,13 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Literal
 
+from msgspec.structs import asdict
+
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import add_metadata, change_pods, spell_lifetime
+from stowage_testbed.cluster.claims import PlacedDevice, PlacedPod
 from stowage_testbed.cluster.node_pool import annotate_fake
+from stowage_testbed.observe.device_claims import EXTENDED
 from stowage_testbed.observe.node import Node
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace, shorten
@@ -49,15 +53,16 @@ class Request:
 class RecordedReplay:
     """All that a replay does: what was there first, and requests in order of time.
 
-    ``placed`` are nodes of the first pods by workload, "" for none, without daemons. ``pods`` came, and so many of each
-    workload are ``left`` at the end, done ones too; ``wide`` is in no namespace, by kind and name.
+    ``placed`` are nodes of the first pods by workload, with the devices that they claim, "" for none, without daemons.
+    ``pods`` came, and so many of each workload are ``left`` at the end, done ones too; ``wide`` is in no namespace, by
+    kind and name.
     """
 
     requests: Sequence[Request] = ()
     first_nodes: Sequence[Manifest] = ()
     first_objects: Sequence[Manifest] = ()
     first_pods: Sequence[Manifest] = ()
-    placed: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    placed: Mapping[str, Sequence[str | PlacedPod]] = field(default_factory=dict)
     pods: int = 0
     left: Mapping[str, int] = field(default_factory=dict)
     wide: Sequence[tuple[str, str]] = ()
@@ -71,17 +76,34 @@ class RecordedReplay:
         return tuple(dict.fromkeys([*first, *made]))
 
     @property
+    def made(self) -> tuple[Manifest, ...]:
+        """All objects that there are at some time, but for the first nodes and pods."""
+        return (*self.first_objects, *(one.body for one in self.requests if one.verb == "create"))
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of these objects."""
+        return frozenset(str(one["kind"]) for one in self.made)
+
+    @property
     def controllers(self) -> frozenset[str]:
         """The kinds of what brings pods, or keeps them from going."""
-        made = [one.body for one in self.requests if one.verb == "create"]
-        return frozenset(
-            str(one["kind"]) for one in (*self.first_objects, *made) if "template" in (one.get("spec") or {})
-        )
+        return frozenset(str(one["kind"]) for one in self.made if "template" in (one.get("spec") or {}))
 
     def without_nodes(self) -> RecordedReplay:
-        """Return the same on nodes that are somebody else's."""
-        others = tuple(one for one in self.requests if one.kind != "Node")
-        return replace(self, first_nodes=(), requests=others)
+        """Return the same on nodes that are somebody else's, with the devices that those have."""
+        own = {("Node", name) for name in self.nodes} | {
+            (name_kind(one), one["metadata"]["name"]) for one in self.made if _node_of_devices(one) in self.nodes
+        }
+        others = tuple(one for one in self.requests if (one.kind, one.name) not in own)
+        objects = tuple(one for one in self.first_objects if (name_kind(one), one["metadata"]["name"]) not in own)
+        wide = tuple(one for one in self.wide if one not in own)
+        return replace(self, first_nodes=(), first_objects=objects, requests=others, wide=wide)
+
+
+def _node_of_devices(manifest: Manifest) -> str:
+    """Return the node that a ResourceSlice is of, empty without one."""
+    return str((manifest.get("spec") or {}).get("nodeName") or "") if manifest["kind"] == "ResourceSlice" else ""
 
 
 Key = tuple[str, str, str]  # Kind, namespace and name, as recorded
@@ -185,7 +207,7 @@ class _ReplayBuilder:
         self._first_nodes: list[Manifest] = []
         self._first_objects: list[Manifest] = []
         self._first_pods: list[Manifest] = []
-        self._placed: dict[str, list[str]] = defaultdict(list)
+        self._placed: dict[str, list[str | PlacedPod]] = defaultdict(list)
         self._requests: list[Request] = []
         self._left: Counter[str] = Counter()
         self._wide: dict[tuple[str, str], None] = {}
@@ -302,8 +324,8 @@ class _ReplayBuilder:
         self._left[workload] += life.stays
         # A daemon's pod has but one node that it can go to.
         if not line.t and not (owner and owner.kind == "DaemonSet"):
-            node = life.node if life.bound == 0 else ""
-            self._placed[workload].append(node or "")
+            claims = self._templates[line.of].spec.get("resourceClaims")
+            self._placed[workload].append(_find_place(life, claims=bool(claims)))
 
     def _make_bare(self, line: PodCame, life: Life, name: str) -> None:
         """Create a pod, and delete it if somebody did."""
@@ -325,6 +347,19 @@ class _ReplayBuilder:
         """Return what the pods of a controller, or one without, count as."""
         labels = self._templates[template].labels
         return labels.get(WORKLOAD_LABEL) or shorten(name, _LONGEST_LABEL)
+
+
+def _find_place(life: Life, *, claims: bool) -> str | PlacedPod:
+    """Return where a pod was at the beginning; one whose devices are not known, or not claimed by name, nowhere.
+
+    The scheduler gives it others then: those of a pod that is bound past it would look free.
+    """
+    known = {one.claim for one in life.devices}
+    if life.bound != 0 or EXTENDED in known or (claims and not known):
+        return ""
+    if not known:
+        return life.node
+    return PlacedPod(node=life.node, devices=tuple(PlacedDevice(**asdict(one)) for one in life.devices))
 
 
 def _label(pod: Manifest, name: str) -> Manifest:

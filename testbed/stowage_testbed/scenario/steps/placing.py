@@ -8,6 +8,7 @@ from typing import Annotated
 from annotated_types import MinLen
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.cluster.claims import PlacedPod, allocate_claims
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.observe.change import name_of
 from stowage_testbed.observe.condition import SHOWN, ConditionResult
@@ -19,7 +20,7 @@ from stowage_testbed.scenario.steps.context import StepContext, none_left
 from stowage_testbed.scenario.types import Some, Sort, Written
 
 
-def _list_nodes(written: Mapping[str, int] | tuple[str, ...]) -> tuple[str, ...]:
+def _list_nodes(written: Mapping[str, int] | tuple[str | PlacedPod, ...]) -> tuple[str | PlacedPod, ...]:
     """Return a node for each pod; of those that are counted in the order of names."""
     if isinstance(written, Mapping):
         return tuple(node for node, count in written.items() for _ in range(count))
@@ -27,9 +28,14 @@ def _list_nodes(written: Mapping[str, int] | tuple[str, ...]) -> tuple[str, ...]
 
 
 NodesOfPods = Annotated[
-    tuple[str, ...],
-    Written(Annotated[Mapping[str, Some], MinLen(1)] | Annotated[tuple[str, ...], MinLen(1)], _list_nodes),
+    tuple[str | PlacedPod, ...],
+    Written(Annotated[Mapping[str, Some], MinLen(1)] | Annotated[tuple[str | PlacedPod, ...], MinLen(1)], _list_nodes),
 ]
+
+
+def node_of_place(place: str | PlacedPod) -> str:
+    """Return the node of a place, empty without one."""
+    return place.node if isinstance(place, PlacedPod) else place
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,8 @@ class Place(Action):
     """Create workloads and bind pods of them to nodes, past the scheduler.
 
     All nodes are closed for new pods meanwhile. Of each workload it has how many pods each node has, or a node for each
-    pod in the order of the pods' names, "" for none. Pods that get no node here are for the scheduler afterwards.
+    pod in the order of the pods' names, "" for none. With the node of a pod come the devices that it claims. Pods that
+    get no node here are for the scheduler afterwards.
     """
 
     kind = "place"
@@ -49,7 +56,7 @@ class Place(Action):
         """Yield the workloads and the nodes of their pods."""
         for name, nodes in self.nodes.items():
             yield (name,), name, "applied"
-            yield from (((name,), node, "node") for node in nodes if node)
+            yield from (((name,), node, "node") for node in map(node_of_place, nodes) if node)
 
     def ask(self, demand: Demand) -> None:
         demand.apply(self.nodes)
@@ -61,7 +68,7 @@ class Place(Action):
 
 
 def place_pods(
-    context: StepContext, nodes: Mapping[str, Iterable[str]], create: Callable[[], None], timeout_s: float
+    context: StepContext, nodes: Mapping[str, Iterable[str | PlacedPod]], create: Callable[[], None], timeout_s: float
 ) -> int:
     """Bind pods to nodes as they are created; return how many. The scheduler finds every node closed meanwhile.
 
@@ -94,7 +101,8 @@ def place_pods(
             context.wait_for(what, some_new, timeout_s=timeout_s)
             for pod in context.observer.read(list_new):
                 # Others of a workload may have taken all its nodes in this round.
-                node = left[pod.workload].popleft() if left[pod.workload] else ""
+                place = left[pod.workload].popleft() if left[pod.workload] else ""
+                node = node_of_place(place)
                 seen.add(pod.name)
                 if not node:
                     continue
@@ -103,6 +111,10 @@ def place_pods(
                         f"pod {pod.name} is on {pod.node} already, before it could be bound to "
                         f"{node}; let it tolerate no node that is closed for new pods"
                     )
+                if isinstance(place, PlacedPod) and not pod.bound:
+                    _await_claims(context, pod, len({one.claim for one in place.devices}), timeout_s)
+                    found = context.objects.read("Pod", pod.name, namespace=context.namespace)
+                    allocate_claims(context.objects, found, place)
                 if not pod.bound:
                     context.objects.bind(pod.name, namespace=context.namespace, node=node)
                 bound.add(pod.name)
@@ -111,6 +123,16 @@ def place_pods(
         for node in closed:
             context.objects.patch("Node", node, {"spec": {"unschedulable": None}})
     return len(bound)
+
+
+def _await_claims(context: StepContext, pod: Pod, claims: int, timeout_s: float) -> None:
+    """Wait until a pod has all of its claims, of which a controller makes those of templates."""
+
+    def all_there(state: State) -> ConditionResult:
+        now = next((one for one in state.all_pods(context.namespace) if one.uid == pod.uid), pod)
+        return ConditionResult(len(now.claims) >= claims, f"it has {len(now.claims)} of {claims} claims")
+
+    context.wait_for(f"the claims of pod {pod.name}", all_there, timeout_s=timeout_s)
 
 
 def _close_nodes(context: StepContext) -> list[str]:
