@@ -60,6 +60,9 @@ Memory alone keeps partitions apart: of those that fit into its eighths, none ta
 """
 
 
+MOST_PARTITIONS = 7  # Of one GPU at a time
+
+
 class _Placement(NamedTuple):
     """A partition of a GPU of some memory, as NVIDIA names it."""
 
@@ -207,6 +210,11 @@ class Devices:
         return self.name or re.sub(r"[^a-z0-9]+", "-", self.model.lower()).strip("-")
 
     @property
+    def partition_class_name(self) -> str:
+        """Return the name of the device class of their partitions, if they have any."""
+        return f"{self.class_name}-mig"
+
+    @property
     def device_type(self) -> str:
         """Return what they are called before their number, and their attribute `type`."""
         return self.driver.partition(".")[0]
@@ -266,7 +274,7 @@ def make_classes(sets: Iterable[Devices]) -> list[Manifest]:
     """Return the device classes that devices belong to, each once."""
     classes: dict[str, Manifest] = {}
     for one in sets:
-        types = {one.class_name: one.device_type} | ({f"{one.class_name}-mig": "mig"} if one.partitions else {})
+        types = {one.class_name: one.device_type} | ({one.partition_class_name: "mig"} if one.partitions else {})
         for name, type_ in types.items():
             own, model = f"device.attributes[{json.dumps(one.driver)}]", json.dumps(one.model, ensure_ascii=False)
             tests = f'device.driver == "{one.driver}"', f'{own}.type == "{type_}"', f"{own}.model == {model}"

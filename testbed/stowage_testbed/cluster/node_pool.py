@@ -20,7 +20,7 @@ from stowage_testbed.base import health
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.cluster.device_pools import create_classes, create_slices, delete_slices
-from stowage_testbed.cluster.devices import Devices, Shares, find_clash, find_fault
+from stowage_testbed.cluster.devices import MOST_PARTITIONS, Devices, Shares, find_clash, find_fault
 from stowage_testbed.cluster.kwokctl_config import FAKE_NODE_ANNOTATION
 from stowage_testbed.observe.change import Change, JsonObject, name_of
 from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN
@@ -99,11 +99,18 @@ class NodePool:
     @property
     def offers(self) -> Resources:
         """What a container of a pod may request of one node: also devices, as extended resources."""
+        return self.resources + self.offered_devices
+
+    @property
+    def offered_devices(self) -> Resources:
+        """The devices of one node as extended resources, at most, each by all names that it has."""
         devices = Resources()
         for one in self.devices:
             names = [one.resource] if one.resource else []
             devices += Resources(dict.fromkeys([*names, f"{IMPLICIT_DOMAIN}/{one.class_name}"], one.count))
-        return self.resources + devices
+            if one.partitions:
+                devices += Resources({f"{IMPLICIT_DOMAIN}/{one.partition_class_name}": one.count * MOST_PARTITIONS})
+        return devices
 
     def node_names(self) -> list[str]:
         """Return the nodes' names in order."""

@@ -7,10 +7,11 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from stowage_testbed.amounts.resources import CPU, DEVICES, MEMORY, PODS, QuantityError, Resources, names_of
+from stowage_testbed.amounts.resources import CPU, DEVICES, MEMORY, PODS, QuantityError, Resources, add_up, names_of
 from stowage_testbed.api.kinds import DEFINITION
-from stowage_testbed.cluster.devices import Devices, device_names, find_clash
+from stowage_testbed.cluster.devices import Devices, device_names, find_clash, make_classes
 from stowage_testbed.cluster.node_pool import NodePool
+from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN
 from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.manifest_rules import check_fields, check_manifest
 from stowage_testbed.scenario.manifests import SCALED
@@ -72,6 +73,13 @@ class Content:
         return [] if self.given is None else [*(pool.offers for _, pool in self.pools), *self.given]
 
     @cached_property
+    def written_classes(self) -> dict[str, Mapping[str, Any]]:
+        """The specs of the device classes among the objects, by their names in the cluster."""
+        classes = (each for each in self.scenario.objects.values() if each.kind == "DeviceClass")
+        specs = {each.object_name: each.manifest.get("spec") for each in classes}
+        return {name: spec if isinstance(spec, Mapping) else {} for name, spec in specs.items()}
+
+    @cached_property
     def given(self) -> list[Resources] | None:
         """What each node among the objects has; None where a node leaves that to KWOK, and where one cannot be read."""
         try:
@@ -84,7 +92,18 @@ class Content:
 
 def lint(one: Content) -> None:
     """Report all issues of a run."""
-    rules = [_sources, _workloads, _nodes, _manifests, _releases, _expectations, _window, _checkpoints, _single_steps]
+    rules = [
+        _sources,
+        _workloads,
+        _nodes,
+        _device_classes,
+        _manifests,
+        _releases,
+        _expectations,
+        _window,
+        _checkpoints,
+        _single_steps,
+    ]
     if one.whole:
         rules += [_names, _devices, _claims, _order, _order_of_nodes, _counts]
     for rule in rules:
@@ -127,7 +146,11 @@ def _workloads(one: Content) -> None:
                 if key in one.data["workload"][number]:
                     message = f"workload {name!r} has its own `pod.containers`; move {key!r} into one of them"
                     one.report((*place, key), message, of_key=True)
-        takes = workload.takes
+        # What these classes serve, and how many devices of them there are, only the cluster knows.
+        takes = workload.takes.without(
+            *(f"{IMPLICIT_DOMAIN}/{each}" for each in one.written_classes),
+            *(str(spec.get("extendedResourceName", "")) for spec in one.written_classes.values()),
+        )
         if one.file.expect.allow_unplaceable or not one.sizes or any(takes.fits(size) for size in one.sizes):
             continue
         largest = max(one.sizes, key=lambda size: (size[MEMORY], size[CPU])).without(PODS)
@@ -187,8 +210,7 @@ def _releases(one: Content) -> None:
 def _expectations(one: Content) -> None:
     """Something is expected, of resources that there are, and of metrics that are measured."""
     known = names_of([*(one.given or ()), *(pool.resources for pool in one.scenario.pools)])
-    written = [each.object_name for each in one.scenario.objects.values() if each.kind == "DeviceClass"]
-    classes = sorted({*written, *(each.class_name for each in one.scenario.devices)})
+    classes = sorted({*one.written_classes, *(each.class_name for each in one.scenario.devices)})
     known = (*known, *(f"{DEVICES}{name}" for name in classes))
     for place, moment in one.moments:
         expected = [each.name for each in fields(ExpectedMoment) if getattr(moment, each.name) is not None]
@@ -332,6 +354,26 @@ def _list_uses(one: Content) -> Iterator[tuple[Where, str, Sort]]:
                 yield (*place, "currentOwners", owner), owner, "pods"
 
 
+def _device_classes(one: Content) -> None:
+    """No object is a device class that nodes bring, or serves an extended resource that one of those serves."""
+    made = {each["metadata"]["name"]: each["spec"] for each in make_classes(one.scenario.devices)}
+    serving = {spec["extendedResourceName"]: name for name, spec in made.items() if "extendedResourceName" in spec}
+    for name in one.file.objects:
+        own = one.scenario.objects[name].object_name
+        if own not in one.written_classes:
+            continue
+        resource = one.written_classes[own].get("extendedResourceName", "")
+        if own in made:
+            message = f"`devices` of nodes bring device class {own!r} already; choose another name"
+            one.report(("objects", name), message, of_key=True)
+        elif resource in serving:
+            message = (
+                f"device class {serving[resource]!r} of the nodes serves {resource!r} already, and Kubernetes takes "
+                "the latest class; leave `resource` out of `devices`, or this class's `extendedResourceName`"
+            )
+            one.report(("objects", name, "spec", "extendedResourceName"), message)
+
+
 def _devices(one: Content) -> None:
     """No step changes devices that the file does not give to the node."""
     described = one.scenario.devices_by_node
@@ -381,6 +423,7 @@ def _order(one: Content) -> None:
             if message:
                 one.report(_refine(one.data, step.place(*place), name), message)
         step.action.ask(demand)
+        _check_devices_asked_for(one, step, demand)
         there = {name: there.get(name, step.line) for name in demand}
         used |= there.keys()
         match step.action:
@@ -393,6 +436,27 @@ def _order(one: Content) -> None:
             one.report(("workload", number), message)
     for name in one.file.objects.keys() - used:
         one.report(("objects", name), f"object {name!r} is used by no step; apply it or remove it", of_key=True)
+
+
+def _check_devices_asked_for(one: Content, step: Step, demand: Demand) -> None:
+    """Report a wait for pods that ask for more devices, as extended resources, than all nodes have together."""
+    match step.action:
+        case Wait(for_="bound" | "ready", count=None, of=of) if not one.file.expect.allow_unplaceable:
+            room = add_up(
+                Resources({n: k * pool.count for n, k in pool.offered_devices.items()}) for _, pool in one.pools
+            )
+            asked: Counter[str] = Counter()
+            for workload in one.scenario.workload:
+                # Pods that are done leave their devices to the next.
+                if (
+                    workload.name in (of or demand)
+                    and workload.kind not in ("Job", "CronJob")
+                    and workload.runs_s is None
+                ):
+                    asked.update({n: k * demand[workload.name] for n, k in workload.takes.items() if n in room})
+            for name in (each for each in asked if asked[each] > room[each]):
+                message = f"the pods ask for {asked[name]} {name}, and all nodes have {room[name]}; write `count`"
+                one.report(step.place(), message)
 
 
 def _order_of_nodes(one: Content) -> None:

@@ -62,6 +62,14 @@ def test_an_issue_is_named_with_its_place_and_the_way_out(fault: dict[str, str],
     assert fault["issue"] in issues_of(tmp_path, SCENARIO.replace(old, new))
 
 
+@pytest.mark.parametrize("change", TABLE["sound"].values(), ids=TABLE["sound"])
+def test_what_comes_near_to_an_issue_is_none(change: dict[str, str], tmp_path: Path) -> None:
+    """A rule that refuses what works keeps people from writing it."""
+    assert SCENARIO.count(change["instead of"]) == 1
+
+    assert issues_of(tmp_path, SCENARIO.replace(change["instead of"], change["there is"])) == []
+
+
 GOOD_SCHEDULES = ["*/5 0-12/2 1,15 jan-MAR sun", "? * * * 6", "@daily", "@every 1h30m", "5/15 * * * *"]
 BAD_SCHEDULES = [
     "every hour", "60 * * * *", "* * * * 7", "* * * * * *", "*/0 * * * *", "5-1 * * * *", "* * 0 * *", "* * * foo *",
