@@ -14,7 +14,7 @@ CASES = {expression: wanted for case in TABLE["cases"] for expression, wanted in
 
 def selects(expression: str, **changed: Any) -> bool | None:
     """Return what an expression says of the table's device with changes, whose maps are merged."""
-    device = {
+    device: dict[str, Any] = {
         name: {**value, **changed.get(name, {})} if isinstance(value, dict) else changed.get(name, value)
         for name, value in TABLE["device"].items()
     }
