@@ -123,6 +123,32 @@ class HistoryBuilder:
         owners = [{"labelSelector": {"matchLabels": {"app": "a"}}}]
         return self._seen("Reservation", name, spec={"owners": owners}, status=status)
 
+    def slice(self, node: str, **devices: Mapping[str, Any]) -> Self:
+        """List the devices of a node, with ``memory`` that is shared, or counters that each ``takes``, one of each."""
+        listed, counters = [], dict[str, Any]()
+        for name, of in devices.items():
+            one: dict[str, Any] = {"name": name}
+            if "memory" in of:
+                one |= {"allowMultipleAllocations": True, "capacity": {"memory": {"value": of["memory"]}}}
+            if "takes" in of:
+                taken = {counter: {"value": "1"} for counter in of["takes"]}
+                one["consumesCounters"] = [{"counterSet": "gpu", "counters": taken}]
+                counters |= taken
+            listed.append(one)
+        spec = {"driver": "gpu.example.com", "pool": {"name": node, "generation": 1}, "nodeName": node}
+        shared = [{"name": "gpu", "counters": counters}] if counters else []
+        return self._seen("ResourceSlice", node, spec={**spec, "devices": listed, "sharedCounters": shared})
+
+    def claim(self, name: str, *devices: str, node: str = "n1", admin: bool = False, **memory: str) -> Self:
+        """Allocate devices of a node to a claim, or ``memory`` of them; without any, deallocate what it has."""
+        shares = {device: {"consumedCapacity": {"memory": of}, "shareID": name} for device, of in memory.items()}
+        results = [
+            {"driver": "gpu.example.com", "pool": node, "device": device, "adminAccess": admin, **more}
+            for device, more in (*((one, {}) for one in devices), *shares.items())
+        ]
+        status = {"allocation": {"devices": {"results": results}}} if results else {}
+        return self._seen("ResourceClaim", name, IN_NS, status=status)
+
     def evict(self, name: str, user: str = ACCOUNT, code: int = 201, uid: str = "") -> Self:
         """Put an eviction into the audit log, of whoever has the name without a UID."""
         asked = {"resource": "pods", "subresource": "eviction", "namespace": "ns"}

@@ -1,4 +1,4 @@
-"""`check`: no overcommit, allowed evictions only, and what holds of plans and at the end of a run."""
+"""`check`: no overcommit of nodes and devices, allowed evictions only, and what holds of plans and at the end."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -7,6 +7,7 @@ from http import HTTPStatus
 from itertools import groupby
 
 from stowage_testbed.invariants.budget import no_budget_broken
+from stowage_testbed.invariants.devices import no_device_overcommit
 from stowage_testbed.invariants.history import Evicted, History, Occupancy, Violation
 from stowage_testbed.invariants.reserved import no_plan_room_taken, no_room_left_held, reservations_balance
 from stowage_testbed.observe.change import Change, Verb, uid_of
@@ -226,6 +227,7 @@ def no_plan_left_open(history: History) -> Iterator[Violation]:
 Rule = Callable[[History], Iterator[Violation]]
 RULES: tuple[Rule, ...] = (
     no_overcommit,
+    no_device_overcommit,
     no_budget_broken,
     no_protected_pod_evicted,
     planned_evictions,

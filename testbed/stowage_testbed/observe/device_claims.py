@@ -91,6 +91,7 @@ class AllocatedDevice(msgspec.Struct, rename="camel"):
     device: str = ""
     request: str = ""
     admin_access: bool = False
+    share_id: str = msgspec.field(default="", name="shareID")
     consumed_capacity: dict[str, str] = msgspec.field(default_factory=dict)
 
 

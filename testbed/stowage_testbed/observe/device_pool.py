@@ -53,7 +53,9 @@ class _Consumption(msgspec.Struct, rename="camel"):
     counters: dict[str, _Amount] = msgspec.field(default_factory=dict)
 
 
-class _Device(msgspec.Struct, rename="camel"):
+class ListedDevice(msgspec.Struct, rename="camel"):
+    """A device, or one of its partitions, as a slice lists it."""
+
     name: str
     attributes: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     capacity: dict[str, _Capacity] = msgspec.field(default_factory=dict)
@@ -72,7 +74,7 @@ class _SliceSpec(msgspec.Struct, rename="camel"):
     driver: str = ""
     pool: _PoolName = msgspec.field(default_factory=_PoolName)
     node_name: str = ""
-    devices: list[_Device] = msgspec.field(default_factory=list)
+    devices: list[ListedDevice] = msgspec.field(default_factory=list)
     shared_counters: list[_CounterSet] = msgspec.field(default_factory=list)
 
 
@@ -95,7 +97,7 @@ def read_slice(body: JsonObject) -> Slice:
 class Device:
     """One device of a pool, or one of its partitions."""
 
-    def __init__(self, of: _Device, slice_: _SliceSpec, totals: Mapping[str, _CounterSet]) -> None:
+    def __init__(self, of: ListedDevice, slice_: _SliceSpec, totals: Mapping[str, _CounterSet]) -> None:
         self.name, self.taints, self.shared = of.name, of.taints, of.allow_multiple_allocations
         self.node = slice_.node_name or of.node_name
         self.bins = _find_bins(of, totals)
@@ -130,7 +132,7 @@ class Device:
         return min(WHOLE, sum(parts, Fraction()) / len(parts)) if parts else WHOLE
 
 
-def _find_bins(of: _Device, totals: Mapping[str, _CounterSet]) -> tuple[tuple[str, Fraction], ...]:
+def _find_bins(of: ListedDevice, totals: Mapping[str, _CounterSet]) -> tuple[tuple[str, Fraction], ...]:
     """Return the bins that a device lies in, with the part of each that the whole device takes."""
     found = []
     for one in of.consumes_counters:

@@ -60,6 +60,7 @@ def a_run(pods: int) -> History:
     run, moves = HistoryBuilder().replica_set(pods), range(pods // 5)
     for n in moves:
         run.node(f"n{n}", cpu="8").budget(1, name=f"pdb{n}", app=f"a{n}")
+        run.slice(f"n{n}", gpu={"memory": "80Gi"}, left={"takes": ["s0"]}, right={"takes": ["s1"]})
     for n in range(pods):
         app = {"app": f"a{n // 5}"}
         run.pod(f"p{n}", labels=app).pod(f"p{n}", node=f"n{n // 5}", labels=app)
@@ -71,7 +72,8 @@ def a_run(pods: int) -> History:
         run.plan(f"dry{n}", "Proposed", old, execution_mode="DryRun")
         run.evict(old).pod(old, node=node, labels=app, terminating=True)
         run.pod(f"new{n}", labels=app).pod(f"new{n}", node=node, labels=app)
-        run.gone("Pod", old).gone("Reservation", f"r{n}")
+        run.claim(f"c{n}", "left", node=node, gpu="8Gi").claim(f"d{n}", "right", node=node)
+        run.gone("Pod", old).gone("Reservation", f"r{n}").gone("ResourceClaim", f"c{n}")
     return run.plan("long", "Completed").history()
 
 
