@@ -3,6 +3,7 @@
 from typing import Any
 
 from stowage_testbed.capture.reading import Found, sort_out
+from stowage_testbed.cluster.devices import DEVICE_KINDS
 
 Manifest = dict[str, Any]
 
@@ -71,6 +72,7 @@ def replicas(deployment: str, on: list[str], *, template_hash: str = "6f5c", **r
 def thing(kind: str, name: str, namespace: str = "shop", **parts: Any) -> Manifest:
     """Return an object of another kind."""
     versions = {"PodDisruptionBudget": "policy/v1", "StorageClass": "storage.k8s.io/v1", "Queue": "example.com/v1"}
+    versions |= dict.fromkeys(DEVICE_KINDS, "resource.k8s.io/v1")
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     named = {"apiVersion": versions.get(kind, "v1"), "kind": kind}
     return {**named, "metadata": metadata, **parts}

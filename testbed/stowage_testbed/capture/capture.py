@@ -5,16 +5,18 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 from stowage_testbed.amounts.resources import PODS, Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.api.label_selector import selects
+from stowage_testbed.capture.devices import describe_devices
 from stowage_testbed.capture.reading import Found, key_of
 from stowage_testbed.capture.workloads import HOSTNAME, LACKING, CapturedWorkload, Notes, capture_pods, require
 from stowage_testbed.cluster.components import HOST_TAINT
+from stowage_testbed.cluster.devices import Devices, make_classes
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
 from stowage_testbed.observe.node import read_node
 from stowage_testbed.scenario.arrivals.one_namespace import OneNamespace
@@ -68,11 +70,12 @@ def capture(found: Found) -> Capture:
     workloads, of_pods = capture_pods(found)
     asking = ("PersistentVolume", "StorageClass", "RuntimeClass", "ResourceSlice")
     bodies = [*(one.spec for one in workloads), *(one for kind in asking for one in found.of(kind))]
-    pools, names, cordoned = capture_nodes(found.of("Node"), {HOSTNAME, *_list_asked(bodies)})
+    devices = describe_devices(found)
+    pools, names, cordoned = capture_nodes(found.of("Node"), {HOSTNAME, *_list_asked(bodies)}, devices)
     used = {one.namespace for one in workloads}
     labels = {one["metadata"]["name"]: one["metadata"].get("labels") or {} for one in found.of("Namespace")}
     in_one = OneNamespace({**{name: {} for name in used}, **labels}, used)
-    objects = ObjectCapture(found, workloads, names, in_one)
+    objects = ObjectCapture(found, workloads, names, in_one, devices)
     notes = {**of_pods, **objects.notes} | {f"{LACKING}{kind}s, which may not be listed": () for kind in found.unread}
     if found.unreadable:
         notes[f"{LACKING}{found.unreadable} items that are no Kubernetes objects"] = ()
@@ -121,7 +124,7 @@ def _list_asked(value: Any) -> Iterator[str]:
 
 
 def capture_nodes(
-    nodes: Iterable[Manifest], read_labels: Collection[str]
+    nodes: Iterable[Manifest], read_labels: Collection[str], devices: Mapping[str, tuple[Devices, ...]] = {}
 ) -> tuple[tuple[NodePool, ...], dict[str, str], tuple[str, ...]]:
     """Return the nodes folded into kinds, their new names by the old ones, and the new names of those cordoned.
 
@@ -140,11 +143,13 @@ def capture_nodes(
         offered = {key: amount for key, amount in node.allocatable.items() if not key.startswith(_ATTACHED)}
         # Amounts of nothing are no offer.
         room = Resources({key: size for key, size in Resources.of_list(offered).items() if size or key == PODS})
-        alike[tuple(sorted(labels.items())), _read_taints(node.taints), room].append((name, zone))
+        alike[tuple(sorted(labels.items())), _read_taints(node.taints), room, devices.get(name, ())].append(
+            (name, zone)
+        )
         if node.unschedulable:
             closed.add(name)
     pools, names = list[NodePool](), dict[str, str]()
-    for (labels, taints, room), ones in alike.items():
+    for (labels, taints, room, owned), ones in alike.items():
         for zones, members in _deal_zones(ones):
             pool = NodePool(
                 name_prefix=_choose_prefix(dict(labels), members, pools),
@@ -153,6 +158,7 @@ def capture_nodes(
                 labels=dict(labels),
                 taints=taints,
                 zones=zones,
+                devices=owned,
             )
             pools.append(pool)
             names |= dict(zip(members, pool.node_names(), strict=True))
@@ -201,9 +207,15 @@ class ObjectCapture:
     """The objects that pods depend on, without namespaces; nodes are called by their new names."""
 
     def __init__(
-        self, found: Found, workloads: Sequence[CapturedWorkload], node_names: Mapping[str, str], in_one: OneNamespace
+        self,
+        found: Found,
+        workloads: Sequence[CapturedWorkload],
+        node_names: Mapping[str, str],
+        in_one: OneNamespace,
+        devices: Mapping[str, tuple[Devices, ...]],
     ) -> None:
         self._found = found
+        self._devices = devices
         self._workloads = workloads
         self._node_names = node_names
         self._in_one = in_one
@@ -302,15 +314,22 @@ class ObjectCapture:
         yield from shared.items()
 
     def _list_devices(self) -> Iterator[Manifest]:
-        for kind in ("DeviceClass", "ResourceClaimTemplate", "ResourceSlice"):
-            for reduced in map(self._move, self._found.of(kind)):
-                if node := (reduced.get("spec") or {}).get("nodeName"):
-                    reduced["spec"] = {**reduced["spec"], "nodeName": self._node_names.get(node, node)}
-                yield reduced
+        """Yield classes, slices and claims that neither the nodes bring nor the pods."""
+        brought = {one["metadata"]["name"] for one in make_classes(chain.from_iterable(self._devices.values()))}
+        classes = self._found.of("DeviceClass")
+        yield from (self._move(one) for one in classes if one["metadata"]["name"] not in brought)
+        yield from map(self._move, self._found.of("ResourceClaimTemplate"))
+        for one in map(self._move, self._found.of("ResourceSlice")):
+            spec, node = one["spec"], one["spec"].get("nodeName")
+            if node in self._devices:
+                continue
+            if node:
+                name = self._node_names.get(node, node)
+                pool = {**spec["pool"], "name": name if spec["pool"]["name"] == node else spec["pool"]["name"]}
+                spec = {**spec, "nodeName": name, "pool": pool}
+            yield {**one, "spec": spec}
         claims = self._found.of("ResourceClaim")
         yield from (self._move(one) for one in claims if not one["metadata"].get("ownerReferences"))
-        if held := sum(bool((one.get("status") or {}).get("allocation")) for one in claims):
-            self.notes[f"{LACKING}which devices {held} claims have been given"] = ()
 
 
 def rename_nodes(value: Any, names: Mapping[str, str]) -> Any:

@@ -10,7 +10,9 @@ from typing import Any
 
 from stowage_testbed.amounts.resources import amount
 from stowage_testbed.api.client import Manifest
+from stowage_testbed.capture.devices import list_pod_devices, read_allocations
 from stowage_testbed.capture.reading import Found, key_of
+from stowage_testbed.cluster.claims import PlacedDevice
 from stowage_testbed.observe.pod import FINISHED, node_of, read_pod
 from stowage_testbed.scenario.types import LONGEST_LABEL
 from stowage_testbed.text.tables import first_of
@@ -48,7 +50,7 @@ class CapturedWorkload:
     """Equal pods of one controller, or of none, in the order of their names.
 
     A pod without a node has an empty one, and a message of the scheduler. The claims are the templates of a
-    StatefulSet; several equal controllers may share the pods.
+    StatefulSet, for volumes; several equal controllers may share the pods.
     """
 
     kind: str
@@ -61,6 +63,8 @@ class CapturedWorkload:
     messages: tuple[str, ...] = ()
     claims: tuple[Manifest, ...] = ()
     controllers: int = 1
+    devices: tuple[tuple[PlacedDevice, ...] | None, ...] = ()
+    """What is allocated to the claims of each pod; None where only the scheduler can place it with devices."""
 
     @property
     def pending(self) -> int:
@@ -77,8 +81,12 @@ LACKING, _OTHERWISE = "not taken along: ", "otherwise than it was: "  # Beginnin
 
 _UNLISTED = f"{LACKING}pods on nodes that are not listed: they do not wait, and have no room here"
 _LEAVING_UNBOUND = f"{LACKING}pods that were about to end and had no node: nobody places them any more"
+_EVICTED = f"{LACKING}pods that a taint of their devices evicts, as it would evict them here"
 _LEAVING = f"{_OTHERWISE}pods that were about to end stay, so that they hold their room"
 _RESIZED = f"{_OTHERWISE}pods whose resize was not finished request what the scheduler counts for them"
+_DEVICES = (
+    f"{_OTHERWISE}the scheduler places pods with devices that serve an extended resource, or of which no claim tells"
+)
 _REVISIONS = f"{_OTHERWISE}workloads whose pods differ, as by several revisions, are one for each kind of pod"
 
 
@@ -103,8 +111,9 @@ def capture_pods(found: Found) -> tuple[list[CapturedWorkload], Notes]:
             notes[_UNLISTED].append(f"{name} on {node}")
             continue
         if pod["metadata"].get("deletionTimestamp"):
-            if not node:
-                notes[_LEAVING_UNBOUND].append(name)
+            evicted = read_pod(pod).disruption == "DeletionByDeviceTaintManager"
+            if evicted or not node:
+                notes[_EVICTED if evicted else _LEAVING_UNBOUND].append(name)
                 continue
             notes[_LEAVING].append(name)
             kind, owner = "Pod", f"{owner}-leaving"
@@ -112,13 +121,19 @@ def capture_pods(found: Found) -> tuple[list[CapturedWorkload], Notes]:
         if resized is not pod:
             notes[_RESIZED].append(name)
         families[kind, namespace, owner].append(resized)
-    claims = {key_of(one): one for one in found.of("PersistentVolumeClaim")}
+    claims, allocations = {key_of(one): one for one in found.of("PersistentVolumeClaim")}, read_allocations(found)
     workloads = list[CapturedWorkload]()
     for (kind, namespace, name), pods in families.items():
-        split = list(_split(kind, namespace, name, pods, claims))
+        devices = {pod["metadata"]["name"]: list_pod_devices(pod, allocations) for pod in pods}
+        split = [
+            replace(one, devices=tuple(map(devices.__getitem__, one.pods)))
+            for one in _split(kind, namespace, name, pods, claims)
+        ]
         if len(split) > 1 and kind != "Pod":
             notes[_REVISIONS].append(f"{namespace}/{name}")
         workloads += split
+        if any(None in one.devices for one in split):
+            notes[_DEVICES].append(f"{namespace}/{name}")
     return _number_names(workloads), notes
 
 

@@ -15,9 +15,11 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.capture.capture import Capture
 from stowage_testbed.capture.workloads import CapturedWorkload, notes_in_words
+from stowage_testbed.cluster.claims import PlacedPod
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
 from stowage_testbed.scenario.manifests import SCALED
+from stowage_testbed.scenario.steps.action import write_plain
 from stowage_testbed.scenario.types import LABEL
 from stowage_testbed.text.tables import count
 from stowage_testbed.trace.reducing import only_filled
@@ -68,6 +70,7 @@ def _make_document(captured: Capture, topic: str) -> dict[str, Any]:
             pods=tuple(pod for one in ones for pod in one.pods),
             nodes=tuple(node for one in ones for node in one.nodes),
             messages=tuple(said for one in ones for said in one.messages),
+            devices=tuple(devices for one in ones for devices in one.devices),
             controllers=len(ones),
         )
         for ones in alike.values()
@@ -96,12 +99,10 @@ def _list_steps(captured: Capture, workloads: Sequence[CapturedWorkload]) -> Ite
     if captured.objects:
         yield {"apply": OBJECTS}
     placed = {
-        one.name: list(one.nodes)
-        if one.kind == "StatefulSet"
-        else dict(sorted(Counter(filter(None, one.nodes)).items()))
+        one.name: _write_places(one)
         for one in workloads
         # A daemon's pod has but one node that it can go to.
-        if any(one.nodes) and one.kind != "DaemonSet"
+        if any(one.nodes) and one.kind != "DaemonSet" and None not in one.devices
     }
     if placed:
         yield {"place": placed}
@@ -112,6 +113,14 @@ def _list_steps(captured: Capture, workloads: Sequence[CapturedWorkload]) -> Ite
         yield {"apply": QUOTAS}
     if all(_list_reasons(one) for one in workloads if one.pending):
         yield {"wait": {"for": "settled"}}
+
+
+def _write_places(one: CapturedWorkload) -> Any:
+    """Return the nodes of pods as `place` has them: in the pods' order, or how many are on each."""
+    if any(one.devices):
+        places = zip(one.nodes, one.devices, strict=True)
+        return [write_plain(PlacedPod(node=node, devices=owned)) if owned else node for node, owned in places]
+    return list(one.nodes) if one.kind == "StatefulSet" else dict(sorted(Counter(filter(None, one.nodes)).items()))
 
 
 _KNOWN = (
@@ -125,6 +134,7 @@ _KNOWN = (
     "volume node affinity conflict",
     "max volume count",
     "unbound immediate PersistentVolumeClaims",
+    "cannot allocate all claims",
     "were unschedulable",
 )
 """Parts of the scheduler's words that stay from one minor to the next."""
@@ -163,6 +173,7 @@ def _list_reasons(workload: CapturedWorkload) -> list[str]:
 def _write_pool(pool: NodePool) -> dict[str, Any]:
     amounts = {name: spell(name, amount) for name, amount in pool.resources.items()}
     taints = [only_filled(key=one.key, value=one.value, effect=one.effect) for one in pool.taints]
+    devices = [write_plain(one) for one in pool.devices]
     return {
         "prefix": pool.name_prefix,
         "count": pool.count,
@@ -170,6 +181,7 @@ def _write_pool(pool: NodePool) -> dict[str, Any]:
         MEMORY: amounts.pop(MEMORY),
         PODS: int(amounts.pop(PODS)),
         **only_filled(resources=amounts, labels=dict(pool.labels), taints=taints, zones=list(pool.zones)),
+        **only_filled(devices=devices[0] if len(devices) == 1 else devices),
     }
 
 

@@ -163,11 +163,12 @@ class Moment(Served):
     def scenario_finished(self, outcome: ScenarioOutcome, records: RunRecorder) -> None:
         super().scenario_finished(outcome, records)
         workloads = {one["metadata"]["name"]: one["metadata"]["labels"][WORKLOAD_LABEL] for one in self.pods}
-        self.devices = sorted(
+        devices = [
             (workloads[claim["status"]["reservedFor"][0]["name"]], {**result, "shareID": ""})
             for claim in self._context.objects.list_all(CLAIMS, records.namespace)
             for result in claim["status"]["allocation"]["devices"]["results"]
-        )
+        ]
+        self.devices = sorted(devices, key=str)
         over = threading.Event()
         over.set()
         record(self._context.api, self._path, stop=over, namespaces=[records.namespace])
