@@ -3,7 +3,6 @@
 Pods are two arrays, so that a fleet of 15,000 nodes is made in seconds.
 """
 
-import csv
 import random
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
-from stowage_testbed.base.errors import StowageError
+from stowage_testbed.reproduce.fgd.trace import ALL_NODES, TraceNode, TracePod, read_nodes, read_pods
 
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -178,12 +177,10 @@ def _least_allocated(free: Ints, capacity: Ints, need: Ints, suits: Flags) -> in
     return best
 
 
-NODES = "openb_node_list_all_node.csv"
 PODS_A_NODE = 110
 PRIORITY = {"LS": 3, "Guaranteed": 2, "Burstable": 1, "BE": 0}
 """By class of service in the trace; pods of lists that name none are all of one."""
 
-Row = dict[str, str]
 Amounts = tuple[int, int, int]
 """CPU in thousandths, memory in MiB, and GPUs in thousandths."""
 
@@ -205,9 +202,9 @@ class _PodClass(NamedTuple):
 def read_fleet(folder: Path, pods: str, nodes: int, fill: float, seed: int) -> Fleet:
     """Return a fleet of the trace whose pods all wait."""
     draw = random.Random(seed)  # noqa: S311 - not for secrets
-    every = [_node_kind(row) for row in _read(folder / NODES)]
+    every = [_node_kind(one) for one in read_nodes(folder, ALL_NODES)]
     chosen = draw.sample(every, nodes) if nodes < len(every) else every
-    listed = [_pod_class(row) for row in _read(folder / f"openb_pod_list_{pods}.csv")]
+    listed = [_pod_class(one) for one in read_pods(folder, pods)]
     draw.shuffle(listed)
     members = _drawn(listed, chosen, fill)
     kinds = {kind: number for number, kind in enumerate(dict.fromkeys(chosen))}
@@ -235,25 +232,13 @@ def _drawn(listed: list[_PodClass], nodes: list[_NodeKind], fill: float) -> list
     return members
 
 
-def _node_kind(row: Row) -> _NodeKind:
-    return _NodeKind((int(row["cpu_milli"]), int(row["memory_mib"]), 1000 * int(row["gpu"])), row["model"])
+def _node_kind(node: TraceNode) -> _NodeKind:
+    return _NodeKind((node.cpu_milli, node.memory_mib, 1000 * node.gpus), node.model)
 
 
-def _pod_class(row: Row) -> _PodClass:
-    need = int(row["cpu_milli"]), int(row["memory_mib"]), int(row["num_gpu"]) * int(row["gpu_milli"] or 0)
-    models = tuple(filter(None, (row.get("gpu_spec") or "").split("|")))
-    return _PodClass(need, models, PRIORITY.get(row.get("qos") or "", 0))
-
-
-def _read(path: Path) -> list[Row]:
-    try:
-        with path.open(newline="") as file:
-            return list(csv.DictReader(file))
-    except OSError as error:
-        raise StowageError(
-            f"cannot read {path} ({error.strerror}): give the folder of the OpenB "
-            "trace's CSV files, or none to measure made fleets only"
-        ) from None
+def _pod_class(pod: TracePod) -> _PodClass:
+    need = pod.cpu_milli, pod.memory_mib, pod.gpus * pod.gpu_milli
+    return _PodClass(need, pod.models, PRIORITY.get(pod.qos, 0))
 
 
 KINDS, CLASSES, PRIORITIES = 20, 2000, 4

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -23,6 +23,7 @@ from stowage_testbed.cluster.interruption import ending_cleanly
 if TYPE_CHECKING:
     from stowage_testbed.reproduce.paper.evaluation import InstanceRow
     from stowage_testbed.reproduce.rebuilding import Evaluation, InstanceT, Rebuilding
+    from stowage_testbed.reproduce.sweep import Workers
 
 FIGURES = "figures.json"
 
@@ -35,11 +36,25 @@ Folder = Annotated[Path, typer.Option(help="Folder of the results, with figures.
 
 
 @dataclass(frozen=True, slots=True)
-class SolvingOptions:
-    """Where the instances of a grid are solved, and how long that takes."""
+class WorkerOptions:
+    """Where the tasks of a sweep are executed."""
 
     workers: Annotated[int, typer.Option(min=1, help="Number of processes, which share the cores.")] = 1
     dask: Annotated[str | None, typer.Option(help="Use the workers of the Dask scheduler at this address.")] = None
+
+    @contextmanager
+    def connected(self) -> Iterator[Workers]:
+        """Yield the workers, until the block ends or is interrupted."""
+        from stowage_testbed.reproduce.sweep import connect_to_dask, use_processes  # noqa: PLC0415 - as below
+
+        with ending_cleanly(), ExitStack() as stack:
+            yield use_processes(self.workers) if self.dask is None else stack.enter_context(connect_to_dask(self.dask))
+
+
+@dataclass(frozen=True, slots=True)
+class SolvingOptions(WorkerOptions):
+    """Where the instances of a grid are solved, and how long that takes."""
+
     deterministic: Annotated[
         bool, typer.Option("--deterministic", help="Count work in steps: the same rows anywhere.")
     ] = False
@@ -78,7 +93,6 @@ def _rebuild(
     """Carry out what is left to do of an evaluation, report it, and exit with 1 if a task could not be carried out."""
     from stowage_testbed.cli.progress import SweepProgress  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.rebuilding import GridRequest, choose_cells  # noqa: PLC0415
-    from stowage_testbed.reproduce.sweep import connect_to_dask, use_processes  # noqa: PLC0415
     from stowage_testbed.run.request import SIMULATOR, install_needed  # noqa: PLC0415
 
     with reading_input():
@@ -97,9 +111,7 @@ def _rebuild(
             raise StowageError(f"strategies of a package that is not installed: {', '.join(further)}; {way_out}")
     began = monotonic()
     install_needed(SIMULATOR)
-    with ending_cleanly(), ExitStack() as stack:
-        dask = solving.dask
-        workers = use_processes(solving.workers) if dask is None else stack.enter_context(connect_to_dask(dask))
+    with solving.connected() as workers:
         evaluation = paper.rebuild(request, folder, workers, SweepProgress())
     if then is not None:
         then(evaluation)
@@ -194,6 +206,41 @@ def thesis(
 
 
 @reproduce_app.command()
+@with_option_groups
+def fgd(
+    trace: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, help="Folder with the CSV files of the OpenB trace.")
+    ],
+    *,
+    pods: Annotated[
+        list[str] | None, typer.Option(help="Lists of pods by name, as in default or cpu*; else all.")
+    ] = None,
+    policies: Annotated[
+        list[str] | None, typer.Option(help="Policies by name, as in FGD or Stowage*; else all eight.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Orders of arrival; the paper has 10.")] = 10,
+    where: WorkerOptions,
+    results: Folder = RESULTS / "reproduce-fgd",
+) -> None:
+    """Rebuild the evaluation of "Beware of Fragmentation" on its trace, and scores of ours beside it.
+
+    Needs no cluster and no scheduler. Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is
+    at fault.
+    """
+    from stowage_testbed.cli.progress import SweepProgress  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.fgd.evaluation import make_request, rebuild  # noqa: PLC0415
+    from stowage_testbed.reproduce.fgd.report import report  # noqa: PLC0415
+
+    began = monotonic()
+    with reading_input():
+        request = make_request(trace, pods or (), policies or (), seeds)
+    with where.connected() as workers:
+        evaluation = rebuild(trace, request, results, workers, SweepProgress())
+    typer.echo(report(results, results / FIGURES, evaluation.failures, (monotonic() - began) / 60))
+    raise typer.Exit(FAILED if evaluation.failures else 0)
+
+
+@reproduce_app.command()
 def scorecache(
     *,
     full: Annotated[bool, typer.Option("--full", help="Use the paper's periods: hours, not minutes.")] = False,
@@ -218,12 +265,15 @@ def scorecache(
 
 def show_sweep(folder: Path) -> None:
     """Make the page, tables and figures of an evaluation anew; those made on a cluster have their own command."""
-    from stowage_testbed.reproduce.paper.report import PAPER  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.fgd import report as fgd_report  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.paper.report import PAPER  # noqa: PLC0415
     from stowage_testbed.reproduce.sweep import read_header  # noqa: PLC0415
     from stowage_testbed.reproduce.thesis import THESIS  # noqa: PLC0415
 
     kind = read_header(folder).kind
-    known: dict[str, Rebuilding[Any]] = {"paper": PAPER, "thesis": THESIS}
+    known: dict[str, Callable[[Path, Path], str]] = {
+        "fgd": fgd_report.report, "paper": PAPER.report, "thesis": THESIS.report,
+    }  # fmt: skip
     if kind not in known:
         raise InputError(f"{folder} holds deployments; show them with: stowage reproduce {kind} --results {folder}")
-    typer.echo(known[kind].report(folder, folder / FIGURES))
+    typer.echo(known[kind](folder, folder / FIGURES))

@@ -1,7 +1,5 @@
 """The paper's evaluation as figures with targets, tables, and one page that works offline; begin with `PAPER`."""
 
-import base64
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
@@ -16,6 +14,7 @@ from matplotlib.patches import Patch
 from stowage_optimizer.model.options import DEFAULT_STRATEGY
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.page.offline import offline_page
+from stowage_testbed.reproduce.drawing import SETTINGS, picture
 from stowage_testbed.reproduce.paper.evaluation import (
     PUBLISHED,
     SEEDS_TRIED,
@@ -106,18 +105,6 @@ STYLES = {
 }
 """Green, orange, blue, yellow and grey, as the paper's text names them; hatches are for printing in grey."""
 
-SETTINGS: Any = {
-    # The stubs want every key as a literal of theirs.
-    "font.size": 9.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.3,
-    # Letters stay letters, and equal pictures are equal files.
-    "svg.fonttype": "none",
-    "svg.hashsalt": "stowage",
-}
-
 GROUP = 0.84
 """Of the distance between two sizes; the rest is white."""
 
@@ -143,7 +130,7 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
             sentences=headline_sentences(evaluation),
             headlines=[headline_table(evaluation, one) for one in Baseline],
             figures_3=[
-                _picture(
+                picture(
                     f"Strategy {strategy}, against the {baseline} scheduler; one bar a limit, usages together.",
                     figure_3(evaluation, strategy, baseline),
                 )
@@ -151,7 +138,7 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
                 for strategy in evaluation.strategies
             ],
             figures_4=[
-                _picture(
+                picture(
                     f"Strategy {strategy} at {limit}, against the stock scheduler; 4 pods a node, 4 priorities.",
                     figure_4(evaluation, strategy),
                 )
@@ -165,13 +152,6 @@ def page(evaluation: Evaluation, live: tuple[LiveRow, ...], header: Header) -> s
             cores=" or ".join(map(str, sorted({one.result.cores for one in solved}))) or "no",
             seeds_tried=SEEDS_TRIED,
         )
-
-
-def _picture(caption: str, drawing: Drawing) -> tuple[str, str]:
-    """Return the caption, and the figure as SVG in base64."""
-    content = io.BytesIO()
-    drawing.savefig(content, format="svg", metadata={"Date": None})
-    return caption, base64.b64encode(content.getvalue()).decode()
 
 
 def _make_panels(rows: int, columns: int, height: float) -> tuple[Drawing, Any]:

@@ -1,0 +1,240 @@
+"""The evaluation as tasks of a sweep: `rebuild` executes what is missing, `read` returns what a folder holds.
+
+A policy on a list of pods in one order of arrival is a task of its own, and so are the prices of a list, which our
+scores need. What comes after a run, such as moves, begins with its `simulation.Placements`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import filter as filter_names
+from functools import partial
+from itertools import product
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+import numpy as np
+
+from stowage_testbed.base.errors import InputError
+from stowage_testbed.base.journal import TaskJournal
+from stowage_testbed.reproduce.fgd.prices import no_prices, price
+from stowage_testbed.reproduce.fgd.simulation import Placements, Policy, PriceArrays, Problem, simulate
+from stowage_testbed.reproduce.fgd.trace import (
+    GPU_NODES,
+    PublishedCurve,
+    pod_lists,
+    read_nodes,
+    read_pods,
+    read_published,
+)
+from stowage_testbed.reproduce.fgd.workload import (
+    FIRST_SEED,
+    MOST_LOAD,
+    TYPICAL_PERCENT,
+    Fleet,
+    Ints,
+    PodList,
+    arrivals,
+)
+from stowage_testbed.reproduce.sweep import (
+    SweepListener,
+    Task,
+    Tools,
+    Workers,
+    execute,
+    frame_of,
+    open_sweep,
+    read_header,
+    read_rows,
+    write_frame,
+)
+
+KIND = "fgd"
+PRICES, RUNS, PUBLISHED = "prices", "runs", "published"
+
+PAPER_POLICIES = {
+    "Random": Policy.RANDOM,
+    "DotProd": Policy.DOT_PROD,
+    "Clustering": Policy.CLUSTERING,
+    "Packing": Policy.PACKING,
+    "BestFit": Policy.BEST_FIT,
+    "FGD": Policy.FGD,
+}
+"""By the paper's names, the worst first."""
+
+OURS = {"Stowage": Policy.STOWAGE, "Stowage, first fit": Policy.STOWAGE_FIRST_FIT}
+"""The second leaves the choice of a GPU to Kubernetes' allocator, which takes the first that fits."""
+
+POLICIES = PAPER_POLICIES | OURS
+
+
+@dataclass(frozen=True, slots=True)
+class FgdRequest:
+    """Lists of pods by name, policies, and how many orders of arrival."""
+
+    pods: tuple[str, ...]
+    policies: tuple[str, ...]
+    seeds: int
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """`PriceArrays` of one list on one kind of node."""
+
+    pods: str
+    kind: int
+    gap: tuple[float, ...]
+    cpu: float
+    memory: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A policy on a list in one order of arrival; ``allocation`` is as of `PublishedCurve`."""
+
+    pods: str
+    policy: str
+    seed: int
+    arrived: int
+    placed: int
+    load: tuple[int, ...]
+    allocation: tuple[float, ...]
+    wall_s: float
+
+
+Curve = PublishedCurve | RunRow
+
+
+@dataclass(frozen=True, slots=True)
+class FgdEvaluation:
+    """What was rebuilt and what was published of it; ``failures`` is by task."""
+
+    request: FgdRequest
+    runs: tuple[RunRow, ...]
+    published: tuple[PublishedCurve, ...]
+    failures: Mapping[str, str]
+
+    def of(self, pods: str, policy: str) -> tuple[RunRow, ...]:
+        """Return the runs of a policy on a list."""
+        return tuple(one for one in self.runs if (one.pods, one.policy) == (pods, policy))
+
+    def published_of(self, pods: str, policy: str) -> tuple[PublishedCurve, ...]:
+        """Return what was published of a policy on a list, for the seeds that were run."""
+        seeds = {one.seed for one in self.of(pods, policy)}
+        known = (one for one in self.published if (one.pods, one.policy) == (pods, policy))
+        return tuple(one for one in known if one.seed in seeds)
+
+
+def choose(option: str, patterns: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Return which of the known names match a pattern, all without one; an `InputError` if one matches none."""
+    for pattern in patterns:
+        if not filter_names(known, pattern):
+            raise InputError(f"{option} {pattern!r}: is none of {', '.join(known)}")
+    return tuple(name for name in known if any(filter_names([name], one) for one in patterns or ("*",)))
+
+
+def make_request(folder: Path, pods: Sequence[str], policies: Sequence[str], seeds: int) -> FgdRequest:
+    """Return what is to be rebuilt from a folder of the trace; an `InputError` if the folder has no list of pods."""
+    known = pod_lists(folder)
+    if not known:
+        raise InputError(f"{folder} has no list of pods: name the folder with the CSV files of the OpenB trace")
+    return FgdRequest(choose("--pods", pods, known), choose("--policies", policies, tuple(POLICIES)), seeds)
+
+
+def rebuild(folder: Path, request: FgdRequest, path: Path, workers: Workers, listener: SweepListener) -> FgdEvaluation:
+    """Do what is left to do of the trace in ``folder``, write the Parquet files, and return all rows asked for."""
+    fleet = Fleet.of(read_nodes(folder, GPU_NODES))
+    lists = {name: PodList.of(name, read_pods(folder, name), fleet) for name in request.pods}
+    published = [one for one in read_published(folder) if one.pods in lists]
+    with open_sweep(path, KIND, msgspec.to_builtins(request)):
+        prices = TaskJournal(path / f"{PRICES}.jsonl", PriceRow)
+        runs = TaskJournal(path / f"{RUNS}.jsonl", RunRow)
+        unpriced: Mapping[str, str] = {}
+        if any(policy in OURS for policy in request.policies):
+            tasks = [Task(f"prices of {name}", partial(price_list, one, fleet)) for name, one in lists.items()]
+            unpriced = execute("prices", tasks, prices, workers, listener)
+        placings = list[Task[RunRow]]()
+        # First orders of all lists before second ones.
+        for seed, name, policy in product(range(FIRST_SEED, FIRST_SEED + request.seeds), lists, request.policies):
+            rows = prices.get(f"prices of {name}") if policy in OURS else ()
+            if rows or policy not in OURS:
+                place = partial(run_policy, lists[name], fleet, policy=policy, seed=seed, prices=rows)
+                placings.append(Task(f"{name} {policy} {seed}", place))
+        unplaced = execute("runs", placings, runs, workers, listener)
+        found = (row for task in placings for row in runs.get(task.id))
+        write_frame(path / f"{RUNS}.parquet", frame_of(found, RunRow))
+        priced = (row for name in lists for row in prices.get(f"prices of {name}"))
+        write_frame(path / f"{PRICES}.parquet", frame_of(priced, PriceRow))
+        write_frame(path / f"{PUBLISHED}.parquet", frame_of(published, PublishedCurve))
+    return read(path, {**unpriced, **unplaced})
+
+
+def read(path: Path, failures: Mapping[str, str] | None = None) -> FgdEvaluation:
+    """Return what the folder's Parquet files hold."""
+    return FgdEvaluation(
+        request=msgspec.convert(read_header(path).scope, FgdRequest),
+        runs=read_rows(path / f"{RUNS}.parquet", RunRow),
+        published=read_rows(path / f"{PUBLISHED}.parquet", PublishedCurve),
+        failures=dict(failures or {}),
+    )
+
+
+def price_list(pods: PodList, fleet: Fleet, tools: Tools) -> tuple[PriceRow, ...]:
+    """Return the prices of a list by kind of node."""
+    found = price(pods, fleet)
+    return tuple(
+        PriceRow(pods.name, kind, tuple(found.gap[kind].tolist()), float(found.cpu[kind]), float(found.memory[kind]))
+        for kind in range(len(fleet.kinds))
+    )
+
+
+def run_policy(
+    pods: PodList, fleet: Fleet, tools: Tools, *, policy: str, seed: int, prices: Sequence[PriceRow]
+) -> tuple[RunRow, ...]:
+    """Return how much a policy allocates; ours measures fragments by all classes of pods."""
+    began = perf_counter()
+    arriving, nodes = arrivals(pods, fleet, seed)
+    problem = Problem(
+        int(POLICIES[policy]),
+        pods.pods,
+        nodes,
+        pods.typical(100 if policy in OURS else TYPICAL_PERCENT),
+        _arrays(prices) if prices else no_prices(fleet),
+    )
+    placements = simulate(problem, arriving, seed)
+    load, allocation = curve(pods.gpu_milli[arriving], placements, fleet.gpu_milli)
+    row = RunRow(
+        pods=pods.name,
+        policy=policy,
+        seed=seed,
+        arrived=len(arriving),
+        placed=int((placements.node >= 0).sum()),
+        load=load,
+        allocation=allocation,
+        wall_s=perf_counter() - began,
+    )
+    return (row,)
+
+
+def _arrays(rows: Sequence[PriceRow]) -> PriceArrays:
+    gap = np.array([row.gap for row in rows])
+    return PriceArrays(gap, np.array([row.cpu for row in rows]), np.array([row.memory for row in rows]))
+
+
+def curve(asked: Ints, placements: Placements, total: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Return the allocation in percent by load, rounded and averaged as the authors do (merge_alloc_discrete.py:92)."""
+    loads = np.round(np.cumsum(asked) / total * 100)
+    allocation = np.round(np.cumsum(np.where(placements.node >= 0, asked, 0)) / total * 100, 2)
+    known = dict[int, float]()
+    for load in range(round(100 * MOST_LOAD) + 1):
+        near = loads == load
+        # Pods of several GPUs may step over a load.
+        near = near if near.any() else abs(loads - load) <= 1
+        if near.any():
+            known[load] = round(float(allocation[near].mean()), 2)
+    return tuple(known), tuple(known.values())
+
+
+def at_load(one: Curve, load: int) -> float | None:
+    """Return the allocation at a load in percent; None if it was not reached."""
+    return dict(zip(one.load, one.allocation, strict=True)).get(load)
