@@ -169,6 +169,11 @@ reproduce-boreas: setup ## Deploy the scenes of Boreas on a real cluster, the pa
 	  --results $(RESULTS)/reproduce-boreas
 	@cp $(RESULTS)/reproduce-boreas/figures.json $(RESULTS)/reproduce-boreas.json
 
+.PHONY: reproduce-fgd
+reproduce-fgd: $(READY) ## Rebuild FGD's evaluation: minutes; resumable; TRACE=folder of the OpenB trace; WORKERS=2.
+	@stowage reproduce fgd "$(TRACE)" $(WORKERS:%=--workers %) --results $(RESULTS)/reproduce-fgd
+	@cp $(RESULTS)/reproduce-fgd/figures.json $(RESULTS)/reproduce-fgd.json
+
 .PHONY: reproduce-scorecache
 reproduce-scorecache: setup ## Rebuild the score cache's tables with all schedulers: 25 minutes; resumable.
 	@stowage tools install --group compare

@@ -76,8 +76,8 @@ def allocation_table(evaluation: FgdEvaluation) -> Table:
         cells = [pods, policy, str(len(ours))]
         for load in LOADS:
             mine, published = mean_at(ours, load), mean_at(theirs, load)
-            both = mine is not None and published is not None
-            cells += [_shown(mine), _shown(published), f"{mine - published:+.2f}" if both else NONE]  # type: ignore[operator]
+            difference = NONE if mine is None or published is None else f"{mine - published:+.2f}"
+            cells += [_shown(mine), _shown(published), difference]
         rows.append(tuple(cells))
     headers = [cell for load in LOADS for cell in (f"at {load} %", "published", "difference")]
     return Table(
@@ -126,10 +126,8 @@ def fgd_figures(evaluation: FgdEvaluation) -> Iterator[Figure]:
             if mine is not None and theirs is not None:
                 found[pods] = abs(mine - theirs)
         target = at_most(NEAR, "points") if policy in REBUILT else None
-        name, note = (
-            f"fgd: {policy} at {load} %: farthest from a published mean",
-            max(found, key=found.__getitem__, default=""),
-        )
+        name = f"fgd: {policy} at {load} %: farthest from a published mean"
+        note = max(found, key=found.__getitem__, default="")
         yield figure(name, "points", list(found.values()), max, target, note=note)
     for policy, load, pods in product((one for one in OURS if one in request.policies), LOADS, request.pods):
         target = ABOVE if load == max(LOADS) else None

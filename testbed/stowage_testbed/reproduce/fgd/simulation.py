@@ -121,7 +121,7 @@ def _simulate(problem: Problem, arrivals: Ints, seed: int) -> tuple[Ints, Ints]:
                 if policy >= Policy.FGD:
                     if measured[n] != version[n]:
                         measured[n] = version[n]
-                        before[n] = _worth(problem, state.cpu[n], state.free[n], n, scratch)
+                        before[n] = _cost(problem, state.cpu[n], state.free[n], n, scratch)
                     score[c, n], device[c, n] = _descent(problem, state, c, n, before[n], scratch, row)
                 else:
                     score[c, n] = _plain_score(problem, state, c, n)
@@ -317,7 +317,7 @@ def fragment(cpu: int, free: Ints, gpus: int, model: int, typical: TypicalArrays
 
 
 @njit(cache=True, nogil=True)
-def _worth(problem: Problem, cpu: int, free: Ints, n: int, scratch: Ints) -> float:
+def _cost(problem: Problem, cpu: int, free: Ints, n: int, scratch: Ints) -> float:
     """Return a node's fragments, less in our policies what its GPUs' gaps are worth."""
     nodes, prices = problem.nodes, problem.prices
     amount = fragment(cpu, free, nodes.gpus[n], nodes.model[n], problem.typical, scratch)
@@ -340,14 +340,14 @@ def _descent(
     row[:] = state.free[n]
     if not _is_share(pods, c):
         _take_whole(row, gpus, pods.gpus[c])
-        change = _worth(problem, cpu, row, n, scratch) - before
+        change = _cost(problem, cpu, row, n, scratch) - before
         return _rounded(problem, change, cpu, state.total[n], c, n), NO_DEVICE
     best, found, milli = 0, NO_DEVICE, pods.gpu_milli[c]
     for i in range(gpus):
         if row[i] < milli or _is_repeated(row, i):
             continue
         row[i] -= milli
-        change = _worth(problem, cpu, row, n, scratch) - before
+        change = _cost(problem, cpu, row, n, scratch) - before
         if policy > Policy.FGD:
             change += DEVICE_LEFT * row[i]
         row[i] += milli
