@@ -45,7 +45,7 @@ func (p *Places) Occupy(pod *v1.Pod, node string, requests resources.Vector) boo
 		return held != nil && held.place.Node == node
 	}
 	return slices.ContainsFunc(p.expected(pod), func(one *Place) bool {
-		return one.Node == node && requests.FitsIn(one.Requests) && p.take(pod, one)
+		return one.Node == node && requests.WithoutDevices().FitsIn(one.Requests) && p.take(pod, one)
 	})
 }
 
@@ -64,7 +64,7 @@ func (p *Places) For(pod *v1.Pod, requests resources.Vector) (left []*Place, exp
 	defer p.mu.Unlock()
 	all := p.expected(pod)
 	for _, one := range all {
-		if one.open()+one.unopened > 0 && requests.FitsIn(one.Requests) {
+		if one.open()+one.unopened > 0 && requests.WithoutDevices().FitsIn(one.Requests) {
 			left = append(left, one)
 		}
 	}

@@ -65,7 +65,7 @@ type cycle struct {
 // begin has a new process take the place of the one before.
 func (c *cluster) begin(ctx context.Context, socket string, number int) error {
 	p := &process{cluster: c, pods: newInformer(), nodes: newInformer(), plans: newInformer(), reservations: newInformer(),
-		ledger: reservation.NewLedger(), snapshot: schedulercache.NewEmptySnapshot(),
+		ledger: reservation.NewLedger(), devices: resources.NewCatalogue(), snapshot: schedulercache.NewEmptySnapshot(),
 		bound: map[types.UID]*v1.Pod{}, assumed: map[types.UID]*v1.Pod{}, queued: map[types.UID]*v1.Pod{}}
 	p.ctx, p.end = context.WithCancel(ctx)
 	c.process = p

@@ -14,12 +14,15 @@ import (
 
 	"github.com/go-logr/logr"
 	"google.golang.org/protobuf/encoding/protojson"
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/klog/v2"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/plugins"
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/simulation"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -89,6 +92,9 @@ func (r *run) observe(simulator *simulation.Simulator, id string, in input) simu
 	if missing.Len() > 0 {
 		fail("normal pods are not in the snapshot: %v", sets.List(missing))
 	}
+	if silent := silentPods(question, message); len(silent) > 0 {
+		fail("pods ask for devices, and neither amounts nor refusals say so: %v", silent)
+	}
 	result, err := simulator.Run(r.t.Context(), question.Instance)
 	if err != nil {
 		fail("no placements: %v", err)
@@ -102,6 +108,39 @@ func (r *run) observe(simulator *simulation.Simulator, id string, in input) simu
 		fail("the optimiser: %s: %.2000s", answer.EndReason, answer.Message)
 	}
 	return result.Reading
+}
+
+// silentPods are those whose claims ask for devices that their class does not show.
+func silentPods(question simulation.Question, message *contract.Snapshot) (silent []string) {
+	shown := map[string]bool{}
+	for _, class := range message.PodClasses {
+		shown[class.Id] = len(class.Unsupported) > 0
+		for name := range class.Requests.GetExtended() {
+			shown[class.Id] = shown[class.Id] || strings.HasPrefix(name, resources.DevicePrefix)
+		}
+	}
+	classes := map[string]string{}
+	for _, pod := range message.Pods {
+		classes[pod.Uid] = pod.ClassId
+	}
+	asksForNone := func(object simulation.Object) bool { // the scheduler ignores such a claim
+		template, ok := object.Object.(*resourceapi.ResourceClaimTemplate)
+		return ok && len(template.Spec.Spec.Devices.Requests) == 0
+	}
+	if slices.ContainsFunc(question.Objects, asksForNone) {
+		return nil
+	}
+	for i := range question.Pods {
+		pod := &question.Pods[i]
+		class, there := classes[string(pod.UID)]
+		needsNone := slices.ContainsFunc(pod.Status.ResourceClaimStatuses, func(one v1.PodResourceClaimStatus) bool {
+			return one.ResourceClaimName == nil
+		})
+		if there && len(pod.Spec.ResourceClaims) > 0 && !needsNone && !shown[class] {
+			silent = append(silent, pod.Name)
+		}
+	}
+	return silent
 }
 
 // input is a question as what-if asks it.
@@ -126,6 +165,10 @@ func (g generator) input(id string, count *count) input {
 	for _, object := range c.question(id).Objects {
 		in.Objects = append(in.Objects, g.perhapsBent(asJSON(object.Object)))
 	}
+	for i := range claimingPods {
+		in.Pods = append(in.Pods, g.perhapsBent(parsed(fmt.Sprintf(claimingPod, i, i, g.IntN(3)-1, []string{"one", "odd", "none"}[g.IntN(3)]))))
+	}
+	in.Pods = append(in.Pods, g.perhapsBent(parsed(servedPod)))
 	for _, text := range further {
 		in.Objects = append(in.Objects, g.perhapsBent(parsed(text)))
 	}
@@ -159,6 +202,16 @@ const (
 		`"nodeName":"%s","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}`
 )
 
+// claimingPods is how many pods ask for devices. A node "node--1" is not there.
+const (
+	claimingPods = 6
+	claimingPod  = `{"metadata":{"name":"claims-%d","namespace":"default","uid":"claims-%d"},"spec":{"schedulerName":"default-scheduler",` +
+		`"nodeName":"node-%d","resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"%s"}],` +
+		`"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}`
+	servedPod = `{"metadata":{"name":"served","namespace":"default","uid":"served"},"spec":{"schedulerName":"default-scheduler",` +
+		`"containers":[{"name":"c","resources":{"requests":{"example.com/gpu":"1"},"limits":{"example.com/gpu":"1"}}}]}}`
+)
+
 // further are objects of the kinds that the generator has no odd ones of.
 var further = []string{
 	`{"apiVersion":"v1","kind":"Service","metadata":{"name":"s"},"spec":{"selector":{"app":"workload-1"}}}`,
@@ -179,6 +232,15 @@ var further = []string{
 		`"example.com/gpu","selectors":[{"cel":{"expression":"true"}}]}}`,
 	`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"l"},"spec":{"driver":"example.com",` +
 		`"nodeName":"node-0","pool":{"name":"p","generation":1,"resourceSliceCount":1},"devices":[{"name":"d"}]}}`,
+	`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"m"},"spec":{"driver":"example.com",` +
+		`"nodeName":"node-1","pool":{"name":"q","generation":1,"resourceSliceCount":1},"devices":[{"name":"d","attributes":` +
+		`{"model":{"string":"a"}},"taints":[{"key":"k","effect":"NoSchedule"}]},{"name":"e","allowMultipleAllocations":true}]}}`,
+	`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{"name":"one","namespace":"default"},` +
+		`"spec":{"spec":{"devices":{"requests":[{"name":"a","exactly":{"deviceClassName":"gpu","count":1,"allocationMode":"ExactCount"}}]}}}}`,
+	`{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{"name":"odd","namespace":"default"},` +
+		`"spec":{"spec":{"devices":{"requests":[{"name":"a","exactly":{"deviceClassName":"gpu","count":2,"allocationMode":"ExactCount",` +
+		`"selectors":[{"cel":{"expression":"device.attributes[\"example.com\"].model == \"a\""}}],"tolerations":[{"operator":"Exists"}]}}],` +
+		`"constraints":[]}}}}`,
 }
 
 func asJSON(object any) map[string]any {

@@ -28,8 +28,7 @@ import (
 // Installation is Stowage's plugins in one scheduler process. The scheduler makes plugins before it is complete itself;
 // Attach hands over what they need of the complete one.
 type Installation struct {
-	ledger *reservation.Ledger
-	// devices is nil as long as plans leave pods that ask for devices alone.
+	ledger  *reservation.Ledger
 	devices *resources.Catalogue
 	// others are the plugins of the program that embeds the scheduler, which rehearsals need as well.
 	others frameworkruntime.Registry
@@ -45,6 +44,7 @@ type Installation struct {
 func NewInstallation() *Installation {
 	return &Installation{
 		ledger:     reservation.NewLedger(),
+		devices:    resources.NewCatalogue(),
 		optimizers: map[string]*priorityoptimizer.Plugin{},
 		reserving:  map[string]*reservations.Plugin{},
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -21,17 +22,17 @@ import (
 
 // The reasons for which no plan can give a pod the devices it asks for; most are followed by a name.
 const (
-	namedClaim        = "named-claim"
+	namedClaim        = "device-claim-by-name"
 	templateMissing   = "device-template-missing"
-	requestOfAll      = "device-request-of-all"
-	alternatives      = "device-alternatives"
+	requestOfAll      = "device-allocation-mode-all"
+	alternatives      = "device-first-available"
 	adminAccess       = "device-admin-access"
 	requestOfCapacity = "device-capacity"
 	constraints       = "device-constraints"
 	derivedAttributes = "device-derived-attributes"
-	unknownKind       = "device-request-of-unknown-kind"
-	closedDevice      = "closed-device"
-	alreadyAllocated  = "claim-already-allocated"
+	unknownKind       = "device-request-unknown"
+	closedDevice      = "device-unavailable"
+	alreadyAllocated  = "device-claim-allocated"
 )
 
 // ask is what a request wants of each of its devices.
@@ -115,10 +116,41 @@ func claimedBy(spec *resourceapi.ResourceClaimSpec) (found claimed) {
 	return found
 }
 
+// specs are what claims ask for, read once. A spec is part of a claim or a template, which informers replace and never change.
+type specs struct {
+	mu    sync.Mutex
+	known map[*resourceapi.ResourceClaimSpec]claimed
+}
+
+func (s *specs) of(spec *resourceapi.ResourceClaimSpec) claimed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, known := s.known[spec]
+	if !known {
+		if s.known == nil {
+			s.known = map[*resourceapi.ResourceClaimSpec]claimed{}
+		}
+		found = claimedBy(spec)
+		s.known[spec] = found
+	}
+	return found
+}
+
+// forget drops all if there are more than so many.
+func (s *specs) forget(most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) > most {
+		clear(s.known)
+	}
+}
+
 // PodDevices is what a pod asks for in devices.
 type PodDevices struct {
 	// Asks are of the form "<ask>×<count>", in order.
 	Asks []string
+	// Claimed are those of claims. The others are of extended resources, which are amounts as long as no device serves them.
+	Claimed []string
 	// Refused are the reasons, in order, for which no plan can give the pod what it asks for.
 	Refused []string
 }
@@ -134,11 +166,14 @@ type podDevices struct {
 // closed says that the pod holds a device that no pod like it could get now. What it holds is not what it asks for.
 func (p *podDevices) closed() bool { return slices.Contains(p.Refused, closedDevice) }
 
-// devicesOf reads what the pod asks for, and returns the state of the devices by which it has been read.
-func (c *Catalogue) devicesOf(pod *v1.Pod) (*podDevices, *state) {
+// devicesOf reads what the pod asks for, and returns the state of the devices by which it has been read: the given one, or
+// one in which all is known that the pod asks for.
+func (c *Catalogue) devicesOf(pod *v1.Pod, now *state) (*podDevices, *state) {
 	found := &podDevices{counts: map[string]int64{}}
 	asks, held, whole := c.asksOf(pod, found)
-	now := c.know(asks)
+	if now == nil {
+		now = c.know(asks)
+	}
 	for _, one := range asks {
 		if known := now.asks[one.name]; known == nil {
 			found.Refused = append(found.Refused, devicesOverlap+" "+one.class)
@@ -150,7 +185,11 @@ func (c *Catalogue) devicesOf(pod *v1.Pod) (*podDevices, *state) {
 		if ask := now.asks[name]; ask != nil && ask.extended != "" && found.counts[name] > resourceapi.AllocationResultsMaxSize {
 			found.Refused = append(found.Refused, unknownKind)
 		}
-		found.Asks = append(found.Asks, fmt.Sprintf("%s×%d", name, found.counts[name]))
+		asked := fmt.Sprintf("%s×%d", name, found.counts[name])
+		found.Asks = append(found.Asks, asked)
+		if ask := now.asks[name]; ask == nil || ask.extended == "" {
+			found.Claimed = append(found.Claimed, asked)
+		}
 	}
 	if whole && len(held) > 0 {
 		found.node = nodeOf(held[0])
@@ -185,7 +224,7 @@ func (c *Catalogue) asksOf(pod *v1.Pod, into *podDevices) (asks []ask, held []*r
 		default:
 			whole = false
 		}
-		of := c.claimed(spec)
+		of := c.specs.of(spec)
 		into.Refused = append(into.Refused, of.refused...)
 		for j, one := range of.asks {
 			count(one, of.counts[j])

@@ -13,6 +13,8 @@ type Book struct {
 	// ServedByDevices says whether some device class serves the extended resource; nil: none does.
 	ServedByDevices func(v1.ResourceName) bool
 	devices         *Catalogue
+	// at is the state of the devices by which all is read; nil: the present one.
+	at *state
 }
 
 // NewBook returns the book of the cluster that the handle shows. Without a catalogue it counts no devices.
@@ -23,11 +25,14 @@ func NewBook(handle fwk.Handle, devices *Catalogue) *Book {
 	}}
 }
 
-// Refresh reads the devices as they are now. The amounts of one snapshot are read after it.
-func (b *Book) Refresh() {
-	if b != nil {
-		b.devices.Refresh()
+// Refresh reads the devices as they are now, and returns a book whose amounts all belong to that state: those of one
+// snapshot. Devices that nobody asked for until then are none in it.
+func (b *Book) Refresh() *Book {
+	if b.state() == nil {
+		return b
 	}
+	b.devices.Refresh()
+	return &Book{ServedByDevices: b.ServedByDevices, devices: b.devices, at: b.devices.state.Load()}
 }
 
 // Key identifies the objects from which an amount was read: while it is the same, so is the amount. Informers never change
@@ -44,7 +49,7 @@ func (b *Book) PodKey(pod *v1.Pod) Key {
 	if !b.asksForDevices(pod) {
 		return Key{object: pod}
 	}
-	found, now := b.devices.devicesOf(pod)
+	found, now := b.devices.devicesOf(pod, b.at)
 	return Key{pod, fmt.Sprint(found.Asks, found.Refused), now.number}
 }
 
@@ -64,7 +69,7 @@ func (b *Book) Needs(pod *v1.Pod) Vector {
 	if !b.asksForDevices(pod) {
 		return needs
 	}
-	found, now := b.devices.devicesOf(pod)
+	found, now := b.devices.devicesOf(pod, b.at)
 	for name := range found.counts {
 		if ask := now.asks[name]; ask != nil && ask.extended != "" {
 			delete(needs.extended, string(ask.extended))

@@ -160,7 +160,7 @@ func TestWithoutDevicesNothingIsLookedUp(t *testing.T) {
 			t.Errorf("%s: %.0f allocations, and %.0f without a catalogue", name, with, without)
 		}
 	}
-	if c.book.devices.Some() {
+	if c.book.HasDevices() {
 		t.Error("there are some devices")
 	}
 }

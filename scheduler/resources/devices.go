@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -20,21 +21,22 @@ import (
 	"k8s.io/client-go/tools/cache"
 	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/utils/clock"
 )
 
-// forgottenAfter is for how many refreshes an ask is kept that no pod has.
-const forgottenAfter = 1000
+// forgottenAfter is for how long an ask is kept that no pod has.
+const forgottenAfter = time.Hour
 
 // Catalogue knows what devices nodes have, which of them serve what pods ask for, and who holds them. All profiles of a
 // process share one. A nil catalogue knows of no devices.
 type Catalogue struct {
+	Clock   clock.PassiveClock
 	sources atomic.Pointer[sources]
 	state   atomic.Pointer[state]
+	specs   specs
 
-	mu    sync.Mutex
-	judge judge
-	// round counts refreshes.
-	round  uint64
+	mu     sync.Mutex
+	judge  judge
 	slices sets.Set[*resourceapi.ResourceSlice]
 	offers []offer
 	// incomplete is the number of pools that their drivers are still publishing.
@@ -42,7 +44,6 @@ type Catalogue struct {
 	asks       map[string]*studied
 	// listing are the extended resources that some node lists itself.
 	listing sets.Set[v1.ResourceName]
-	specs   map[*resourceapi.ResourceClaimSpec]claimed
 	// digests are those of the devices by node; nil after a change.
 	digests map[string]string
 }
@@ -60,8 +61,9 @@ type sources struct {
 // studied is an ask, and what has been found out about it.
 type studied struct {
 	ask
-	bit  int
-	seen uint64
+	bit int
+	// seen is when a pod last had it.
+	seen time.Time
 	// by is the class that the selectors are from, as it was.
 	by        *resourceapi.DeviceClass
 	selectors *selectors
@@ -94,7 +96,7 @@ type knownAsk struct {
 
 // NewCatalogue returns the catalogue of a process, which knows of no devices until it is connected.
 func NewCatalogue() *Catalogue {
-	c := &Catalogue{judge: newJudge(), asks: map[string]*studied{}, specs: map[*resourceapi.ResourceClaimSpec]claimed{}}
+	c := &Catalogue{Clock: clock.RealClock{}, judge: newJudge(), asks: map[string]*studied{}}
 	c.state.Store(&state{})
 	return c
 }
@@ -155,15 +157,8 @@ func withoutManagedFields(object any) (any, error) {
 	return object, nil
 }
 
-// Some says whether there are any devices, or claims of them.
-func (c *Catalogue) Some() bool {
-	if c == nil || c.sources.Load() == nil {
-		return false
-	}
-	return c.state.Load().some || len(c.sources.Load().claims.ListKeys()) > 0
-}
-
-// Refresh reads the devices as they are now, and what all pods ask of them: the amounts of a node depend on that.
+// Refresh reads the devices as they are now, and what all pods ask of them: the amounts of a node depend on that. Where
+// there are neither devices nor claims of any, it has nothing to read.
 func (c *Catalogue) Refresh() {
 	if c == nil || c.sources.Load() == nil {
 		return
@@ -172,6 +167,9 @@ func (c *Catalogue) Refresh() {
 	published, err := from.manager.ResourceSlices().ListWithDeviceTaintRules()
 	if err != nil {
 		return // what was known before is the best guess
+	}
+	if now := c.state.Load(); len(published) == 0 && !now.some && len(now.asks) == 0 && len(from.claims.ListKeys()) == 0 {
+		return
 	}
 	var asks []ask
 	pods, _ := from.pods.List(labels.Everything()) // never fails
@@ -184,14 +182,13 @@ func (c *Catalogue) Refresh() {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.round++
 	changed := c.add(asks)
 	if now := sets.New(published...); !c.slices.Equal(now) {
 		c.slices, c.digests, changed = now, nil, true
 		c.offers, c.incomplete = offersOf(published)
 	}
 	for name, one := range c.asks {
-		if c.round-one.seen > forgottenAfter {
+		if c.Clock.Since(one.seen) > forgottenAfter {
 			delete(c.asks, name)
 			changed = true
 		}
@@ -202,9 +199,7 @@ func (c *Catalogue) Refresh() {
 	if c.study(from) || changed {
 		c.publish()
 	}
-	if len(c.specs) > 4*len(from.claims.ListKeys())+maxAsks {
-		clear(c.specs)
-	}
+	c.specs.forget(4*len(from.claims.ListKeys()) + maxAsks)
 }
 
 // listed are the extended resources of asks that some node lists itself.
@@ -261,7 +256,7 @@ func (c *Catalogue) add(asks []ask) (some bool) {
 			}
 			c.asks[one.name], some = known, true
 		}
-		known.seen, known.class = c.round, one.class
+		known.seen, known.class = c.Clock.Now(), one.class
 	}
 	return some
 }
@@ -398,18 +393,6 @@ func (c *Catalogue) claimsOf(pod *v1.Pod) []*resourceapi.ResourceClaim {
 func (c *Catalogue) templateOf(namespace, name string) *resourceapi.ResourceClaimTemplate {
 	template, _ := c.sources.Load().templates.ResourceClaimTemplates(namespace).Get(name) // nil if there is none
 	return template
-}
-
-// claimed reads each spec once. It is part of a claim or a template, which informers replace and never change.
-func (c *Catalogue) claimed(spec *resourceapi.ResourceClaimSpec) claimed {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	found, known := c.specs[spec]
-	if !known {
-		found = claimedBy(spec)
-		c.specs[spec] = found
-	}
-	return found
 }
 
 // livesOnANode says whether the claim's owner is a pod that takes room on some node.

@@ -14,7 +14,7 @@ func (b *Book) Devices(pod *v1.Pod) PodDevices {
 	if !b.asksForDevices(pod) {
 		return PodDevices{}
 	}
-	found, _ := b.devices.devicesOf(pod)
+	found, _ := b.devices.devicesOf(pod, b.at)
 	return found.PodDevices
 }
 
@@ -40,6 +40,15 @@ func (b *Book) DevicesOn(node string) string {
 	}
 	return b.devices.digestOn(node)
 }
+
+// HasDevices says whether any node has devices that pods could be given.
+func (b *Book) HasDevices() bool {
+	now := b.state()
+	return now != nil && len(now.nodes) > 0
+}
+
+// CountsDevices says whether it is known what claims ask for.
+func (b *Book) CountsDevices() bool { return b.state() != nil }
 
 // IncompletePools is the number of pools of devices that their drivers are still publishing.
 func (b *Book) IncompletePools() int {
@@ -79,7 +88,7 @@ func (b *Book) HeldBeside(node string, pods []*v1.Pod) Vector {
 	own, held := b.devices.taken(now, node, listed, pods)
 	for _, pod := range pods {
 		if b.asksForDevices(pod) {
-			found, _ := b.devices.devicesOf(pod)
+			found, _ := b.devices.devicesOf(pod, now)
 			for i, amount := range now.wanted(found) {
 				own[i] -= amount
 			}
@@ -95,6 +104,9 @@ func (b *Book) HeldBeside(node string, pods []*v1.Pod) Vector {
 func (b *Book) state() *state {
 	if b == nil || b.devices == nil || b.devices.sources.Load() == nil {
 		return nil
+	}
+	if b.at != nil {
+		return b.at
 	}
 	return b.devices.state.Load()
 }
@@ -216,7 +228,7 @@ func (c *Catalogue) takenBy(now *state, node string, pod *v1.Pod, held *holding,
 		return
 	}
 	if held == nil || held.claims != claims {
-		if found, _ := c.devicesOf(pod); found.node != node {
+		if found, _ := c.devicesOf(pod, now); found.node != node {
 			for ask, count := range found.counts {
 				now.family.take(into, ask, count)
 			}

@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"slices"
+
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
@@ -10,13 +12,13 @@ import (
 
 // The reasons for which no plan can give a pod the devices that match an ask; the name of its class follows.
 const (
-	sharedDevice        = "shared-device"
-	partitionedDevice   = "partitioned-device"
+	sharedDevice        = "device-shared"
+	partitionedDevice   = "device-partitioned"
 	bindingConditions   = "device-binding-conditions"
-	beyondOneNode       = "device-beyond-one-node"
-	withNodeResources   = "device-with-node-resources"
-	unreadableSelectors = "device-selector-that-the-scheduler-cannot-read"
-	devicesOverlap      = "devices-overlap"
+	beyondOneNode       = "device-not-node-local"
+	withNodeResources   = "device-node-resources"
+	unreadableSelectors = "device-selector-unreadable"
+	devicesOverlap      = "device-requests-overlap"
 )
 
 // deviceID names a device in the cluster.
@@ -104,10 +106,14 @@ func newestOf(all []*resourceapi.ResourceSlice) (newest []*resourceapi.ResourceS
 // offersOfSlices are none if two devices have one name.
 func offersOfSlices(of []*resourceapi.ResourceSlice) (offers []offer) {
 	names := sets.New[string]()
+	// The scheduler ignores such a slice unless it is told otherwise, so the pool is incomplete.
+	alpha := slices.ContainsFunc(of, func(one *resourceapi.ResourceSlice) bool { return minor.HasAlphaFields(&one.Spec) })
 	for _, slice := range of {
 		for at := range slice.Spec.Devices {
 			one := offer{slice: slice, at: at, node: ptr.Deref(slice.Spec.NodeName, "")}
-			one.unlike = one.difference()
+			if one.unlike = one.difference(); one.unlike == "" && alpha {
+				one.unlike = withNodeResources
+			}
 			offers = append(offers, one)
 			names.Insert(one.device().Name)
 		}
@@ -130,7 +136,7 @@ func (o offer) difference() string {
 		return partitionedDevice
 	case len(device.BindingConditions) > 0:
 		return bindingConditions
-	case minor.TakesOfNode(device), minor.HasAlphaFields(&o.slice.Spec):
+	case minor.TakesOfNode(device):
 		return withNodeResources
 	}
 	return ""

@@ -107,7 +107,8 @@ type planChecker struct {
 func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, error) {
 	profile := s.configuration.Profiles[0]
 	handle := r.scheduler.Profiles[profile.SchedulerName]
-	var devices *resources.Catalogue // plans leave pods that ask for devices alone
+	devices := resources.NewCatalogue()
+	devices.Clock = r.clock
 	rehearser, err := rehearsal.NewFramework(r.ctx, rehearsal.Profile{
 		Original: handle, Configuration: profile, OutOfTree: s.plugins,
 		Without: []string{scorecache.Name}, Devices: devices}, r.scheduler.Cache)

@@ -124,16 +124,18 @@ func TestANodeIsANodeWhateverItHasOfAResource(t *testing.T) {
 	}
 }
 
-// No node lists a resource that a device class serves, so a proof that takes it for absent would be false.
-func TestPodsThatAskForDevicesByAResourceAreNotPlanned(t *testing.T) {
+// No node lists a resource that a device class serves, so a plan that takes it for absent would leave pods waiting.
+func TestPodsThatAskForDevicesByAResourceArePlannedWithThem(t *testing.T) {
 	const (
+		slice = `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},"spec":{"driver":"example.com",` +
+			`"nodeName":"n","pool":{"name":"n","generation":1,"resourceSliceCount":1},"devices":[{"name":"d"}]}}`
 		class = `{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpus"},"spec":{%s}}`
 		pod   = `{"metadata":{"name":"q"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"%s":"1"}}}]}}`
 		named = `"extendedResourceName":"example.com/gpu"`
 	)
 	for name, row := range map[string]struct {
 		spec, asked string
-		unsupported bool
+		served      bool
 	}{
 		"by the name that the class gives it":      {named, "example.com/gpu", true},
 		"by the name of the class":                 {"", "deviceclass.resource.kubernetes.io/gpus", true},
@@ -141,10 +143,11 @@ func TestPodsThatAskForDevicesByAResourceAreNotPlanned(t *testing.T) {
 		"that no class serves":                     {named, "example.com/fpga", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := answerTo(t, observed("", fmt.Sprintf(pod, row.asked), fmt.Sprintf(class, row.spec)))
-			want := `"device-class-resource ` + row.asked + `"`
-			if got := bytes.Contains(answer.Snapshot, []byte(want)); got != row.unsupported {
-				t.Errorf("unsupported for %s: %t, want %t: %s", want, got, row.unsupported, answer.Snapshot)
+			answer := answerTo(t, observed("", fmt.Sprintf(pod, row.asked), fmt.Sprintf(class, row.spec)+","+slice))
+			amount := `"devices.stowage.dev/` + strings.ReplaceAll(row.asked, "/", "_") + `":"1"`
+			// The pod's class asks for it, and the node has it.
+			if got := bytes.Count(answer.Snapshot, []byte(amount)) == 2; got != row.served {
+				t.Errorf("%s is asked for and there: %t, want %t: %s", amount, got, row.served, answer.Snapshot)
 			}
 		})
 	}

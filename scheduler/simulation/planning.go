@@ -42,7 +42,7 @@ type planning struct {
 	api             *customAPI
 	plans, policies cache.SharedIndexInformer
 	parts           []*part
-	// devices is nil as long as plans leave pods that ask for devices alone.
+	// devices is the catalogue of the present process.
 	devices *resources.Catalogue
 	// optimizers are the plugins by profile.
 	optimizers map[string]*priorityoptimizer.Plugin
@@ -70,6 +70,8 @@ func newPlanning(r *run) *planning {
 func (p *planning) begin() {
 	p.processes++
 	p.parts, p.optimizers = nil, map[string]*priorityoptimizer.Plugin{}
+	p.devices = resources.NewCatalogue()
+	p.devices.Clock = p.run.clock
 	p.plans = p.api.newInformer(packingplan.Resource, p.run.events, customobject.Transform(packingplan.Read))
 	p.policies = p.api.newInformer(packingpolicy.Resource, p.run.events, customobject.Transform(packingpolicy.Read))
 }

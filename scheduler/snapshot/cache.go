@@ -17,8 +17,10 @@ import (
 // reads for it. Each Build drops the objects that it did not see. The zero value is ready for use, also by several
 // goroutines.
 type Cache struct {
-	mu    sync.Mutex
-	book  *resources.Book
+	mu sync.Mutex
+	// book is that of the round, live the present one.
+	book, live *resources.Book
+
 	pods  memo[types.UID, resources.Key, *known]
 	nodes memo[string, resources.Key, *knownNode]
 	// owners are by the UIDs of controllers.
@@ -77,7 +79,7 @@ type knownNode struct {
 // begin starts a round and locks the cache; end ends both.
 func (c *Cache) begin(book *resources.Book) {
 	c.mu.Lock()
-	c.book = book
+	c.live, c.book = book, book.Refresh()
 	c.pods.begin()
 	c.nodes.begin()
 	c.owners.begin()
@@ -96,7 +98,7 @@ func (c *Cache) of(pods []*v1.Pod) []*known {
 		c.pods.of(pod.UID, c.book.PodKey(pod), func() *known {
 			needs := c.book.Needs(pod)
 			added = append(added, &known{pod: pod, controller: metav1.GetControllerOfNoCopy(pod), requests: needs,
-				spec: specOf(pod, needs), reads: labelsReadBy(pod)})
+				spec: specOf(pod, needs, c.book), reads: labelsReadBy(pod)})
 			return added[len(added)-1]
 		})
 	}
@@ -123,7 +125,8 @@ func (c *Cache) ofNode(node *v1.Node) *knownNode {
 			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true,
 				IrremovableReason: message.IrremovableReason}
 		}
-		return &knownNode{allocatable: capacity, message: message, size: proto.Size(message), state: nodeLine(message), unsent: !sent}
+		return &knownNode{allocatable: capacity, message: message, size: proto.Size(message), unsent: !sent,
+			state: nodeLine(message, capacity, c.book.DevicesOn(node.Name))}
 	})
 }
 
@@ -150,7 +153,7 @@ func (c *Cache) ownerOf(in Workloads, namespace string, ref *metav1.OwnerReferen
 // use sets the labels that distinguish classes.
 func (c *Cache) use(labels readLabels) Classes {
 	if c.classes == nil || !c.classes.labels.equal(labels) {
-		c.classes = &Classes{labels, c.book}
+		c.classes = &Classes{labels, c.live}
 	}
 	return *c.classes
 }

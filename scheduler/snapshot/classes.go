@@ -35,16 +35,17 @@ type classes struct {
 	by         Classes
 	namespaces []*v1.Namespace
 	volumes    Volumes
-	// devices says whether some node may give the extended resource as devices of a class.
-	devices func(name string) bool
-	budgets *budgetIndex
-	found   map[string]*class
+	book       *resources.Book
+	budgets    *budgetIndex
+	found      map[string]*class
 }
 
-func (c *classes) of(id string, pod *v1.Pod) *class {
-	found, known := c.found[id]
-	if !known {
-		found = &class{message: c.message(id, identityOf(pod, c.by.book.Needs(pod)), c.by.read(pod)), budgets: c.budgets.of(pod)}
+func (c *classes) of(id string, known *known) *class {
+	found, done := c.found[id]
+	if !done {
+		pod := known.pod
+		found = &class{message: c.message(id, identityOf(pod, known.requests, c.book), known.requests, c.by.read(pod)),
+			budgets: c.budgets.of(pod)}
 		if !found.seal() {
 			found.strip(notText)
 		}
@@ -94,7 +95,7 @@ type Classes struct {
 }
 
 // ID is the identifier of the pod's class.
-func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod, c.book.Needs(pod)), pod) }
+func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod, c.book.Needs(pod), c.book), pod) }
 
 func (c Classes) id(spec string, pod *v1.Pod) string {
 	digest := sha256.New()
@@ -135,7 +136,11 @@ type identity struct {
 	HostPorts     []v1.ContainerPort
 	VolumeClaims  []string `json:"Claims"` // part of the IDs of classes in plans of earlier versions
 	Drivers       []string `json:",omitempty"`
-	Unsupported   []string
+	// Devices are what claims ask for. Amounts of devices depend on what others ask for, so they are not in Requests.
+	Devices     []string `json:",omitempty"`
+	Unsupported []string
+	// asks are the same and those of extended resources; these are in Requests.
+	asks []string
 	// Soft terms.
 	PreferredNodes []v1.PreferredSchedulingTerm
 	PreferredPods  []v1.WeightedPodAffinityTerm
@@ -143,12 +148,14 @@ type identity struct {
 }
 
 // specOf is a digest of the pod's identity.
-func specOf(pod *v1.Pod, needs resources.Vector) string { return digestOf(pod, identityOf(pod, needs)) }
+func specOf(pod *v1.Pod, needs resources.Vector, book *resources.Book) string {
+	return digestOf(pod, identityOf(pod, needs, book))
+}
 
 // SignatureOf is the pod's scheduling signature: where one pod is unschedulable, so is another with the same signature,
 // apart from rules that read labels or owners.
 func SignatureOf(pod *v1.Pod, book *resources.Book) string {
-	id := identityOf(pod, book.Needs(pod))
+	id := identityOf(pod, book.Needs(pod), book)
 	id.Owner = nil
 	return digestOf(pod, id)
 }
@@ -163,21 +170,27 @@ func digestOf(pod *v1.Pod, id identity) string {
 	return string(sum[:])
 }
 
-func identityOf(pod *v1.Pod, needs resources.Vector) identity {
+func identityOf(pod *v1.Pod, needs resources.Vector, book *resources.Book) identity {
 	nodes, near, apart := affinitiesOf(pod)
+	devices, requests := book.Devices(pod), needs.WithoutDevices()
+	if len(devices.Asks) > len(devices.Claimed) {
+		requests = resources.OfList(resources.ListOf(pod)) // whatever serves its extended resources
+	}
 	return identity{
 		Namespace:     pod.Namespace,
 		Owner:         metav1.GetControllerOfNoCopy(pod),
 		Priority:      corev1helpers.PodPriority(pod),
 		SchedulerName: pod.Spec.SchedulerName,
-		Requests:      needs.WithPods(0).Message(), // the contract: every pod counts as one
+		Requests:      requests.WithPods(0).Message(), // the contract: every pod counts as one
 		NodeSelector:  pod.Spec.NodeSelector,
 		Tolerations:   pod.Spec.Tolerations,
 		Spread:        pod.Spec.TopologySpreadConstraints,
 		HostPorts:     schedulerutil.GetHostPorts(pod),
 		VolumeClaims:  volumeClaimNames(pod),
 		Drivers:       driverNames(pod),
-		Unsupported:   unsupported(pod),
+		Devices:       devices.Claimed,
+		Unsupported:   append(unsupportedBySpec(pod, book.CountsDevices()), devices.Refused...),
+		asks:          devices.Asks,
 
 		NodeAffinity:   nodes.RequiredDuringSchedulingIgnoredDuringExecution,
 		PreferredNodes: nodes.PreferredDuringSchedulingIgnoredDuringExecution,

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 func podMessage(pod *Pod, now time.Time) *contract.Pod {
@@ -46,13 +46,13 @@ func comparePods(a, b *v1.Pod) int {
 	return cmp.Compare(a.UID, b.UID)
 }
 
-func (c *classes) message(id string, of identity, labels map[string]string) *contract.PodClass {
+func (c *classes) message(id string, of identity, requests resources.Vector, labels map[string]string) *contract.PodClass {
 	class := &contract.PodClass{
 		Id:           id,
 		Namespace:    of.Namespace,
 		Labels:       labels,
 		Priority:     of.Priority,
-		Requests:     of.Requests,
+		Requests:     requests.WithPods(0).Message(),
 		NodeSelector: of.NodeSelector,
 		Unsupported:  slices.Clone(of.Unsupported),
 	}
@@ -72,11 +72,7 @@ func (c *classes) message(id string, of identity, labels map[string]string) *con
 	if !known || !c.unlimited(of.Drivers) {
 		class.Unsupported = append([]string{openVolumes}, class.Unsupported...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(of.Requests.Extended)) {
-		if of.Requests.Extended[name] > 0 && c.devices(name) {
-			class.Unsupported = append(class.Unsupported, deviceClassResource+" "+name)
-		}
-	}
+	class.Unsupported = append(class.Unsupported, c.book.DevicesRefused(of.asks)...)
 	if of.Owner != nil {
 		class.Owner = &contract.Owner{Kind: of.Owner.Kind, Name: of.Owner.Name, Uid: string(of.Owner.UID)}
 	}

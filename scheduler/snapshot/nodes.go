@@ -72,9 +72,15 @@ func closed(node *contract.Node) *contract.Node {
 	return shut
 }
 
-// nodeLine is all of a node that can change an answer.
-func nodeLine(node *contract.Node) string {
-	encoded, err := json.Marshal([]any{node.Name, node.Allocatable, node.Labels, node.Taints, node.Unschedulable})
+// nodeLine is all of a node that can change an answer. Amounts of devices change with what pods ask for; the devices
+// themselves do not.
+func nodeLine(node *contract.Node, capacity resources.Vector, devices string) string {
+	allocatable := node.Allocatable
+	if counted := capacity.WithoutDevices().Message(); len(counted.Extended) < len(allocatable.Extended) {
+		counted.Pods = allocatable.Pods
+		allocatable = counted
+	}
+	encoded, err := json.Marshal([]any{node.Name, allocatable, node.Labels, node.Taints, node.Unschedulable, devices})
 	if err != nil {
 		return node.Name // plain messages always marshal
 	}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -83,42 +82,6 @@ func TestPodsThatNoPlanCanContainAreUnsupported(t *testing.T) {
 		}
 		if _, err := proto.Marshal(s.Message); err != nil {
 			t.Errorf("%s: the snapshot cannot be sent: %v", want, err)
-		}
-	}
-}
-
-// Where a node does not list a resource, or has lost all of it, the scheduler asks the device class; elsewhere it counts.
-func TestAResourceOfADeviceClassCountsWhereEveryNodeListsIt(t *testing.T) {
-	const gpu = v1.ResourceName("example.com/gpu")
-	listing := func(name, amount string) *v1.Node {
-		node := aNode(name, "4", "8Gi")
-		if amount != "" {
-			node.Status.Allocatable[gpu] = resource.MustParse(amount)
-		}
-		return node
-	}
-	for name, row := range map[string]struct {
-		served bool
-		nodes  []*v1.Node
-		counts bool
-	}{
-		"every node lists it":       {true, []*v1.Node{listing("a", "2"), listing("b", "1")}, true},
-		"one does not":              {true, []*v1.Node{listing("a", "2"), listing("b", "")}, false},
-		"one has lost all of it":    {true, []*v1.Node{listing("a", "2"), listing("b", "0")}, false},
-		"no device class serves it": {false, []*v1.Node{listing("a", "2"), listing("b", "")}, true},
-	} {
-		s := snapshot.Build(snapshot.Input{ID: "s", Nodes: row.nodes, Rules: rules(),
-			Pods: []*v1.Pod{aPod("waits", "", asking(gpu, "1")), aPod("runs", "a", asking(gpu, "1")), aPod("other", "")},
-			Book: &resources.Book{ServedByDevices: func(name v1.ResourceName) bool { return row.served && name == gpu }}})
-
-		if waits, runs := s.Pods["uid-waits"], s.Pods["uid-runs"]; waits.Unsupported == row.counts || runs.Unsupported == row.counts {
-			t.Errorf("%s: unsupported %t and %t", name, waits.Unsupported, runs.Unsupported)
-		}
-		if s.Pods["uid-other"].Unsupported {
-			t.Errorf("%s: a pod that asks for none is unsupported", name)
-		}
-		if omitted := s.WaitingOmitted(); omitted == 0 != row.counts {
-			t.Errorf("%s: a proof omits %d waiting pods", name, omitted)
 		}
 	}
 }

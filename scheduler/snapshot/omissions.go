@@ -23,6 +23,8 @@ const (
 	unsentBudgets   = "disruption budgets that could not be sent"
 	unknownSpaces   = "namespaces that could not be read"
 	reservedNodes   = "nodes with reserved room, which counts as taken for all"
+	heldDevices     = "nodes with devices that count as taken, although other claims or pods could get them"
+	incompletePools = "pools of devices that their driver is still publishing"
 )
 
 // pinnedPods are running pods that stay for a reason that is not in the snapshot.

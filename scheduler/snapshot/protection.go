@@ -65,6 +65,7 @@ type subject struct {
 	node      string
 	class     *class
 	namespace *v1.Namespace
+	book      *resources.Book
 	// siblings are the pods of its controller, including itself.
 	siblings  siblings
 	owner     owner
@@ -103,10 +104,10 @@ func (s *subject) passes(reason string) time.Time {
 // ProtectedNow is why the pod, as the API server shows it now, may not be disrupted, or "". It checks all rules that
 // depend only on the pod and its namespace, and leaves disruption budgets to the Eviction API, and pods without one to
 // UnbudgetedNow. A namespace that is not known is nil.
-func ProtectedNow(pod *v1.Pod, namespace *v1.Namespace, now time.Time, rules Rules) string {
+func ProtectedNow(pod *v1.Pod, book *resources.Book, namespace *v1.Namespace, now time.Time, rules Rules) string {
 	of := subjectOf(pod, &rules)
 	of.namespace, of.now = namespace, now
-	of.class = &class{message: &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod)}}
+	of.class = &class{message: &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod, book)}}
 	return cmp.Or(firstOf(lasting, of), firstOf(passing, of))
 }
 

@@ -4,18 +4,51 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // KeptAway is why the pod, as the API server shows it now, would not come back after an eviction, or "". It complements
 // ProtectedNow with what other objects say.
-func KeptAway(pod *v1.Pod, in Workloads, rules Rules) string {
+func KeptAway(pod *v1.Pod, book *resources.Book, in Workloads, rules Rules) string {
 	of := subjectOf(pod, &rules)
+	of.book = book
 	of.owner, of.class = sourcesOf(in, pod.Namespace, of.controller).owner(), &class{message: &contract.PodClass{}}
 	of.admission = &admission{in: in, verdicts: map[ReplicaKey]verdict{}}
 	return firstOf(returning, of)
+}
+
+// templates says whether a template is missing from which the replacement's claims would be made, or has changed since the
+// pod's own were, so that the replacement would ask for other devices.
+func (s *subject) templates() (missing, changed bool) {
+	if len(s.pod.Spec.ResourceClaims) == 0 || !s.book.CountsDevices() {
+		return false, false
+	}
+	own := map[string]*resourceapi.ResourceClaimSpec{}
+	for _, claim := range s.book.ClaimsOf(s.pod) {
+		own[claim.Name] = &claim.Spec
+	}
+	for i := range s.pod.Spec.ResourceClaims {
+		of := &s.pod.Spec.ResourceClaims[i]
+		if of.ResourceClaimTemplateName == nil {
+			continue
+		}
+		template := s.book.TemplateOf(s.pod.Namespace, *of.ResourceClaimTemplateName)
+		if template == nil {
+			missing = true
+			continue
+		}
+		name, _, err := resourceclaim.Name(s.pod, of)
+		if err == nil && name != nil && own[*name] != nil && !apiequality.Semantic.DeepEqual(&template.Spec.Spec, own[*name]) {
+			changed = true
+		}
+	}
+	return missing, changed
 }
 
 // IsWhole says whether so many pods are all that the pod's controller wants. Where nothing is known of it, nothing is missed.

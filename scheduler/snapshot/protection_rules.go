@@ -137,6 +137,10 @@ var returning = []rule{
 	{LimitRange, func(s *subject) bool { return s.admission.verdictOn(s).limited }},
 	// A ResourceQuota would refuse the replacement.
 	{ResourceQuota, func(s *subject) bool { return s.admission.verdictOn(s).overQuota }},
+	// No claim would be made for the replacement, which then would wait.
+	{DeviceTemplateMissing, func(s *subject) bool { missing, _ := s.templates(); return missing }},
+	// The replacement's claim would ask for other devices than the pod's.
+	{DeviceTemplateChanged, func(s *subject) bool { _, changed := s.templates(); return changed }},
 }
 
 // isInNamespace says whether the pod's namespace is selected; one that is not known yet cannot be. Nil selects all.
@@ -208,4 +212,7 @@ const (
 	ResourceQuota      = "resource-quota"
 	LostReplacement    = "lost-replacement"
 	NotWhole           = "not-whole"
+
+	DeviceTemplateMissing = "device-template-missing"
+	DeviceTemplateChanged = "device-template-changed"
 )

@@ -138,7 +138,7 @@ func check(t *testing.T, rows map[string]returns) {
 		if got := s.Pods[pod.UID].Immovable; got != row.want {
 			t.Errorf("%s: %q, want %q", name, got, row.want)
 		}
-		if got := snapshot.KeptAway(pod, row.in, applied); got != row.want {
+		if got := snapshot.KeptAway(pod, nil, row.in, applied); got != row.want {
 			t.Errorf("%s, right before the eviction: %q, want %q", name, got, row.want)
 		}
 	}
@@ -322,7 +322,7 @@ func TestAPodThatALimitRangeWouldRefuseOrChangeStays(t *testing.T) {
 func TestARolloutKeepsNobodyWhereThatIsAllowed(t *testing.T) {
 	in := workloads{aSet(), aDeployment(func(d *appsv1.Deployment) { d.Spec.Template = template("v2") })}
 
-	if got := snapshot.KeptAway(aPod("a-0", "n1"), in, rules()); got != "" {
+	if got := snapshot.KeptAway(aPod("a-0", "n1"), nil, in, rules()); got != "" {
 		t.Errorf("%q", got)
 	}
 }

@@ -163,6 +163,7 @@ func Build(input Input) *Snapshot {
 	}
 	s.addPods(input, cache, budgets)
 	s.addHeld(input.Held)
+	s.addHeldDevices(cache.book)
 	s.fitNodes(sizes)
 	s.Message.DisruptionBudgets = budgets.messages()
 	s.noteOmissions(input, budgets)
@@ -212,11 +213,35 @@ func (s *Snapshot) addHeld(held map[string]resources.Vector) {
 	}
 }
 
+// addHeldDevices counts the devices as taken that pods hold beside what they need, and those that other claims hold.
+func (s *Snapshot) addHeldDevices(book *resources.Book) {
+	s.omitted.add(incompletePools, book.IncompletePools())
+	if !book.HasDevices() {
+		return
+	}
+	pods := map[string][]*v1.Pod{}
+	for _, pod := range s.Pods {
+		if pod.Node != "" {
+			pods[pod.Node] = append(pods[pod.Node], pod.Object)
+		}
+	}
+	for _, message := range s.Message.Nodes {
+		held, node := book.HeldBeside(message.Name, pods[message.Name]), s.Nodes[message.Name]
+		if held.IsZero() {
+			continue
+		}
+		node.Used = node.Used.Plus(held)
+		s.Message.Reservations = append(s.Message.Reservations, &contract.Reservation{
+			Name: "devices on " + node.Name, Node: node.Name, Held: held.Message()})
+		s.omitted.add(heldDevices, 1)
+	}
+}
+
 func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	pods := cache.of(input.Pods)
 	s.Classes = cache.use(selectedLabels(input, pods))
 	found := &classes{by: s.Classes, namespaces: input.Namespaces, volumes: input.Volumes, budgets: budgets,
-		devices: s.devices(input.Book), found: map[string]*class{}}
+		book: cache.book, found: map[string]*class{}}
 	namespaces := make(map[string]*v1.Namespace, len(input.Namespaces))
 	for _, one := range input.Namespaces {
 		namespaces[one.Name] = one
@@ -230,8 +255,8 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 		if node != "" && on == nil || !counts(pod.pod, node, input.Rules) {
 			continue // the room of the former went with the node
 		}
-		one := subject{known: pod, node: node, class: found.of(cache.classOf(pod), pod.pod), namespace: namespaces[pod.pod.Namespace],
-			outside: on != nil && on.Outside, admission: admission, now: input.Now, rules: &input.Rules}
+		one := subject{known: pod, node: node, class: found.of(cache.classOf(pod), pod), namespace: namespaces[pod.pod.Namespace],
+			book: cache.book, outside: on != nil && on.Outside, admission: admission, now: input.Now, rules: &input.Rules}
 		if pod.controller != nil {
 			one.siblings = siblings[pod.controller.UID]
 			if on != nil {
@@ -245,22 +270,6 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	s.Message.Pods = make([]*contract.Pod, 0, len(counted))
 	for i := range counted {
 		s.addPod(&counted[i])
-	}
-}
-
-// devices says which extended resources some node may give as devices of a class: it does so where it does not list the
-// resource itself.
-func (s *Snapshot) devices(book *resources.Book) func(name string) bool {
-	known := map[string]bool{}
-	return func(name string) bool {
-		devices, asked := known[name]
-		if !asked && book.IsServed(v1.ResourceName(name)) {
-			for _, node := range s.Nodes {
-				devices = devices || node.Allocatable.Of(v1.ResourceName(name)) == 0
-			}
-		}
-		known[name] = devices
-		return devices
 	}
 }
 

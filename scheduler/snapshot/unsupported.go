@@ -16,8 +16,9 @@ const (
 	// ephemeralVolumes go with their pod. Where a replacement's volume could be made, the storage class, the driver and its
 	// capacity say.
 	ephemeralVolumes = "ephemeral-volumes"
-	resourceClaims   = "resource-claims"
-	podGroup         = "pod-group"
+	// resourceClaims are refused where nothing is known of devices; elsewhere each reason has its name.
+	resourceClaims = "resource-claims"
+	podGroup       = "pod-group"
 	// Kubernetes accepts what the scheduler then cannot read; the scheduler reports that on the pod itself.
 	unreadableNodeAffinity = "node-affinity-that-the-scheduler-cannot-read"
 	unreadablePodSelector  = "pod-selector-that-the-scheduler-cannot-read"
@@ -25,13 +26,14 @@ const (
 	uncountable = "more-than-any-machine-has"
 	notText     = "bytes-that-are-no-text"
 	tooLarge    = "selectors-too-large"
-	// deviceClassResource and a name: an extended resource that a device class serves on nodes that do not list it. The
-	// scheduler makes a claim for devices then.
-	deviceClassResource = "device-class-resource"
 )
 
 // unsupported names what the pod needs beyond the contract.
-func unsupported(pod *v1.Pod) []string {
+func unsupported(pod *v1.Pod, book *resources.Book) []string {
+	return append(unsupportedBySpec(pod, book.CountsDevices()), book.Devices(pod).Refused...)
+}
+
+func unsupportedBySpec(pod *v1.Pod, countsDevices bool) []string {
 	var needs []string
 	add := func(need string, applies bool) {
 		if applies {
@@ -40,7 +42,7 @@ func unsupported(pod *v1.Pod) []string {
 	}
 	add(openVolumes, hasVolume(pod, bindsToNodes))
 	add(ephemeralVolumes, hasVolume(pod, func(source *v1.VolumeSource) bool { return source.Ephemeral != nil }))
-	add(resourceClaims, len(pod.Spec.ResourceClaims) > 0)
+	add(resourceClaims, len(pod.Spec.ResourceClaims) > 0 && !countsDevices)
 	add(podGroup, IsInGroup(pod))
 	add(unreadableNodeAffinity, !readableNodes(pod))
 	add(unreadablePodSelector, !readablePods(pod))

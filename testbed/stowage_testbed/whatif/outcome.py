@@ -16,8 +16,8 @@ GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
 
 TERMINATING = "terminating"  # The rule for pods that are leaving; their room comes free
 UNSUPPORTED = "unsupported"  # Why a pod stays that no rule of the cluster keeps: plans cannot say what it needs
-DEVICE_CLASS_RESOURCE = "device-class-resource "
-"""Begins the need of a pod for an extended resource that some device class serves."""
+DEVICES = "devices.stowage.dev/"
+"""Begins the name of an amount of devices, before what is asked of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,20 +137,10 @@ def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
         {node.name: resources_of(node.allocatable) for node in snapshot.nodes},
         ((pod.node, takes[pod.class_id]) for pod in snapshot.pods if pod.node),
     )
-    # What pods take of what nodes list: devices of a class may be had elsewhere too.
-    shapes = {
-        takes[one.id].without(
-            *(
-                need.removeprefix(DEVICE_CLASS_RESOURCE)
-                for need in one.unsupported
-                if need.startswith(DEVICE_CLASS_RESOURCE)
-            )
-        )
-        for one in snapshot.pod_classes
-    }
+    shapes = {takes[one.id] for one in snapshot.pod_classes}
     return tuple(
         Room(
-            resource=name,
+            resource=name.removeprefix(DEVICES),
             capacity=sum(size.tolist()),
             free=sum(free.tolist()),
             stranded=there.count_stranded(shapes, name),

@@ -201,11 +201,8 @@ def test_only_what_another_resource_blocks_is_stranded(gpus: pb.Snapshot) -> Non
     assert (_of(gpus, GPU).free, _of(gpus, GPU).stranded) == (5, 4)
 
 
-def test_room_beside_devices_elsewhere_is_not_stranded(gpus: pb.Snapshot) -> None:
-    """No node lists what their device class serves; cores and memory are enough."""
-    del gpus.pod_classes[0], gpus.pods[0]
-    train = gpus.pod_classes[0]
-    train.requests.extended["example.com/device"] = 1
-    assert _of(gpus, "cpu").stranded == 19000
-    train.unsupported.append("device-class-resource example.com/device")
-    assert _of(gpus, "cpu").stranded == 4000  # of the node without GPUs
+def test_devices_count_by_what_is_asked_of_them(gpus: pb.Snapshot) -> None:
+    """Their amounts have a prefix of ours, which tells nobody anything."""
+    gpus.nodes[0].allocatable.extended["devices.stowage.dev/h100"] = 2
+    gpus.pod_classes[1].requests.extended["devices.stowage.dev/h100"] = 1
+    assert (_of(gpus, "h100").capacity, _of(gpus, "h100").nodes) == (2, 1)

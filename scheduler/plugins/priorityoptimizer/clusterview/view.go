@@ -133,10 +133,10 @@ func (v *View) Running(pod *v1.Pod) bool {
 // now, or "". The plan under way has left so many siblings unplaced.
 func (v *View) Protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string {
 	namespace, _ := v.namespaces.Get(pod.Namespace) // nil while it is not known yet
-	if reason := snapshot.ProtectedNow(pod, namespace, v.Clock.Now(), rules); reason != "" {
+	if reason := snapshot.ProtectedNow(pod, v.Book, namespace, v.Clock.Now(), rules); reason != "" {
 		return reason
 	}
-	if reason := snapshot.KeptAway(pod, v.Workloads, rules); reason != "" {
+	if reason := snapshot.KeptAway(pod, v.Book, v.Workloads, rules); reason != "" {
 		return reason
 	}
 	return snapshot.UnbudgetedNow(pod, rules, unplaced, func() []*policyv1.PodDisruptionBudget {

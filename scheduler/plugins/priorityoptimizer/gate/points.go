@@ -218,6 +218,14 @@ func (g *Gate) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, er
 		{Event: fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Delete}, QueueingHintFn: g.hint},
 		{Event: fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.UpdateNodeAllocatable | fwk.UpdateNodeTaint},
 			QueueingHintFn: g.hint},
+		{Event: fwk.ClusterEvent{Resource: fwk.ResourceSlice, ActionType: fwk.Add | fwk.Update}, QueueingHintFn: g.hint},
+		{Event: fwk.ClusterEvent{Resource: fwk.ResourceClaim, ActionType: fwk.Update | fwk.Delete},
+			QueueingHintFn: func(logger klog.Logger, pod *v1.Pod, old, now any) (fwk.QueueingHint, error) {
+				if !freesDevices(old, now) {
+					return fwk.QueueSkip, nil
+				}
+				return g.hint(logger, pod, old, now)
+			}},
 	}, nil
 }
 

@@ -4,9 +4,11 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -21,12 +23,34 @@ func (g *Gate) Watch(factory informers.SharedInformerFactory) error {
 		{factory.Policy().V1().PodDisruptionBudgets().Informer(), retryWhen(g, snapshot.LetsMoreGo)},
 		{core.ResourceQuotas().Informer(), retryWhen(g, allowsMore)},
 		{core.LimitRanges().Informer(), retryWhen(g, func(_, _ *v1.LimitRange) bool { return true })},
+		{factory.Resource().V1().ResourceClaims().Informer(), g.claimHandler()},
 	} {
 		if _, err := one.informer.AddEventHandler(one.handler); err != nil {
 			return fmt.Errorf("%s: watching pods and what limits them: %w", Name, err)
 		}
 	}
 	return nil
+}
+
+// claimHandler wakes up the loop when devices come free while a plan is carried out: they do so after their pod is gone.
+// Without a plan, the scheduling queue tries the pods that wait.
+func (g *Gate) claimHandler() cache.ResourceEventHandler {
+	freed := func(old, now any) {
+		if g.Execution.Load() != nil && freesDevices(old, now) {
+			g.WakeUp()
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		UpdateFunc: freed,
+		DeleteFunc: func(object any) { freed(customobject.LastKnown(object), nil) },
+	}
+}
+
+// freesDevices says whether a claim had devices that it has no longer; now is nil if it is gone.
+func freesDevices(old, now any) bool {
+	before, known := old.(*resourceapi.ResourceClaim)
+	after, stays := now.(*resourceapi.ResourceClaim)
+	return known && before.Status.Allocation != nil && (!stays || after.Status.Allocation == nil)
 }
 
 // retryWhen asks for another solve when an object lets more pods in than before, or is gone: no other plugin reacts to its
