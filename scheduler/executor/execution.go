@@ -266,17 +266,20 @@ func (e *Execution) Unanswered(uid types.UID) {
 	}
 }
 
-// Evicted marks the pod as evicted by the API.
-func (e *Execution) Evicted(uid types.UID) {
+// Evicted marks the pod as evicted by the API. It reports whether that is new.
+func (e *Execution) Evicted(uid types.UID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if step := e.byUID[uid]; step != nil && step.state == packingplan.Waiting {
-		e.set(step, step.opened, packingplan.Evicted)
-		step.unanswered = false
-		if step.Unit != "" {
-			e.openAll(step.unit) // another eviction of the unit may have been refused
-		}
+	step := e.byUID[uid]
+	if step == nil || step.state != packingplan.Waiting {
+		return false
 	}
+	e.set(step, step.opened, packingplan.Evicted)
+	step.unanswered = false
+	if step.Unit != "" {
+		e.openAll(step.unit) // another eviction of the unit may have been refused
+	}
+	return true
 }
 
 // Gone marks the pod as gone from its node.
@@ -302,12 +305,12 @@ func (e *Execution) Departing() sets.Set[types.UID] {
 	return departing
 }
 
-// Leaving are the pods that were evicted and are not gone yet.
+// Leaving are the pods that were evicted, or may have been, and are not gone yet.
 func (e *Execution) Leaving() (pods []*snapshot.Pod) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, step := range e.steps {
-		if step.state == packingplan.Evicted {
+		if step.unanswered || step.state == packingplan.Evicted {
 			pods = append(pods, step.Pod)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
@@ -197,6 +198,29 @@ func TestAnEvictionThatWouldBeALossIsPutOff(t *testing.T) {
 
 		if !errors.Is(err, want) || len(client.Actions()) > 0 != (want == nil) {
 			t.Errorf("with a quota of %s: %v, asked %v", hard, err, client.Actions())
+		}
+	}
+}
+
+// The server's answer to an eviction may be lost. The pod itself shows whether it leaves, so that its replacement need not
+// wait for another try.
+func TestUnansweredEvictionIsSeenByThePod(t *testing.T) {
+	pod := testobjects.Pod("web", "", "1G").Node("n1").Phase(v1.PodRunning).Obj()
+	terminating := pod.DeepCopy()
+	terminating.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	for want, live := range map[packingplan.State][]*v1.Pod{
+		packingplan.Waiting: {pod}, packingplan.Evicted: {terminating}, packingplan.Gone: nil,
+	} {
+		of := &plan.Plan{Moves: []plan.Step{{Pod: &snapshot.Pod{Object: pod, Node: "n1"}, From: "n1", To: "n2"}}}
+		p := &placing{Execution: executor.New(of, nil, 0), in: &ActivePlan{Runner: &Runner{View: viewOf(t, live...)}}}
+		one := departure{pod: pod, from: "n1", to: "n2"}
+		p.opened(one)
+		testobjects.Must(t, p.putOff(one, errUnanswered))
+
+		p.noteGone()
+
+		if got := p.States()[pod.UID]; got != want || p.dirty != (want != packingplan.Waiting) {
+			t.Errorf("the pod is %s, want %s; replacements are to be activated: %t", got, want, p.dirty)
 		}
 	}
 }

@@ -134,9 +134,12 @@ func (p *placing) conclude(_ context.Context, completed bool) {
 	}
 }
 
-// noteGone reports to the execution which pods have left their nodes.
+// noteGone reports to the execution which pods have left their nodes, also those whose eviction was not answered.
 func (p *placing) noteGone() {
 	for _, pod := range p.Leaving() {
+		if live := p.in.View.Live(pod.Object); live == nil || live.DeletionTimestamp != nil {
+			p.dirty = p.Evicted(pod.Object.UID) || p.dirty
+		}
 		if !p.in.View.Running(pod.Object) {
 			p.Gone(pod.Object.UID)
 			p.dirty = true
