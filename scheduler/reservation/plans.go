@@ -11,6 +11,8 @@ import (
 // planRoom is the room that is held for the pods of one plan: in the process that carries it out, that of its execution.
 type planRoom struct {
 	name string
+	// record is the plan's object as it was last seen.
+	record *packingplan.Record
 	*executor.Places
 	// promised is the room of all its places on each node, taken or not.
 	promised map[string]resources.Vector
@@ -27,12 +29,12 @@ func (l *Ledger) HoldPlan(record *packingplan.Record) {
 	}
 	room := l.plans[plan]
 	if room == nil {
-		room = &planRoom{record.Name(), places, promised}
+		room = &planRoom{record.Name(), record, places, promised}
 		l.plans[plan] = room
 	}
 	l.freeChanged(room.promised, promised)
 	l.freeChanged(promised, room.promised)
-	room.promised = promised
+	room.record, room.promised = record, promised
 	if !room.Carried {
 		room.Places = places
 		l.recount(plan)
@@ -53,6 +55,17 @@ func (l *Ledger) CarryPlan(plan types.UID, execution *executor.Execution) {
 	defer l.mu.Unlock()
 	if room := l.plans[plan]; room != nil {
 		room.Places = execution.Places
+	}
+}
+
+// DropExecution holds the room of a plan as its object has it again: another process may carry it on.
+func (l *Ledger) DropExecution(plan types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if room := l.plans[plan]; room != nil && room.Carried {
+		room.Places = executor.PlacesOf(room.record)
+		l.recount(plan)
+		l.freeChanged(room.promised, nil)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestRoomOfAPlanIsTheSameAfterARestart(t *testing.T) {
 }
 
 // Where a plan is carried out, its execution alone fills its places: its record comes late, and a pod of its workload that
-// has none of them must not count as one that has.
+// has none of them must not count as one that has. After the execution's end the record counts again, and who has come.
 func TestRoomOfAPlanIsThatOfItsExecution(t *testing.T) {
 	l, stranger := reservation.NewLedger(), podOf("d", "d", "1", 0)
 	pod, other, record := podOf("a", "a-1", "1", 5), podOf("a", "a-2", "1", 5), plan(t, moved("n1", "1", "a"), moved("n1", "1", "a"))
@@ -143,6 +143,10 @@ func TestRoomOfAPlanIsThatOfItsExecution(t *testing.T) {
 
 	if got := held(l, stranger, "n1"); !took || !planned || !taken.Planned || ordinary || got != 1000 {
 		t.Errorf("took %t, then %v, %v; another one %t; %d held", took, taken, planned, ordinary, got)
+	}
+	l.DropExecution("uid-p")
+	if got := held(l, stranger, "n1"); got != 0 || !l.Freed().Has("n1") {
+		t.Errorf("%d held for pods that have come; is anybody told?", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
 
+	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/config"
@@ -251,9 +252,11 @@ func (l *loop) standBy(ctx context.Context) {
 	if l.leadingSince.IsZero() {
 		return
 	}
+	if l.placing != nil {
+		l.dropExecution(l.placing.Record)
+	}
 	l.placing, l.drain = nil, nil
 	l.keepBack(nil)
-	l.plugin.Execution.Store(nil)
 	l.records.Unwritten = nil
 	if l.plugin.leadership.Check(ctx) != nil {
 		return
@@ -318,13 +321,19 @@ func (l *loop) mustWait(record *packingplan.Record) bool {
 // fast.
 func (l *loop) readAhead() { l.plugin.view.Snapshot("") }
 
+// dropExecution ends the execution of a plan, whether or not the plan goes on.
+func (l *loop) dropExecution(of *packingplan.Record) *executor.Execution {
+	defer l.records.Ledger.DropExecution(of.UID())
+	return l.plugin.Execution.Swap(nil)
+}
+
 // endPlan releases everything that the plan held.
 func (l *loop) endPlan(ctx context.Context, open **execution.ActivePlan, end *records.Ending) {
 	done := *open
 	*open = nil
 	var waiting map[string]*v1.Pod
 	if open == &l.placing {
-		waiting = l.plugin.Execution.Swap(nil).Waiting()
+		waiting = l.dropExecution(done.Record).Waiting()
 	}
 	done.Conclude(ctx, end)
 	switch {

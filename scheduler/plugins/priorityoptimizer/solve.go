@@ -179,8 +179,8 @@ func (l *loop) startPlan(ctx context.Context, session *planning.Session, checked
 // carryOut writes that the plan is carried out, and begins with it.
 func (l *loop) carryOut(ctx context.Context, active *execution.ActivePlan) error {
 	if err := l.records.Write(ctx, active.Record); err != nil {
-		if l.placing == nil {
-			l.plugin.Execution.Store(nil)
+		if !active.Record.PlacedElsewhere() {
+			l.dropExecution(active.Record)
 		}
 		return err
 	}
@@ -241,7 +241,7 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 			}
 			return active, nil
 		}
-		l.plugin.Execution.Store(nil)
+		l.dropExecution(session.Record)
 	}
 	return nil, errors.New("pods were being bound to its nodes while the plan was about to begin")
 }

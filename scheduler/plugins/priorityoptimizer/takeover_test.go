@@ -161,6 +161,8 @@ func TestProcessThatHasLostTheLeaseTouchesNothingUntilItHasItBack(t *testing.T) 
 	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != 1 {
 		t.Errorf("plans %v, evicted %v, reserved %v", after, c.evictions(), c.kept())
 	}
+	c.hasNode("three") // whoever places it there
+	c.eventually("its place is taken", func() bool { return len(c.kept()) == 0 })
 	lead("me")
 
 	c.eventually("the plan is over", func() bool { return c.phases()[packingplan.Executing] == 0 && c.ledger.Empty() })
