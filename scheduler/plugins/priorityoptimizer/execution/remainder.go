@@ -80,7 +80,7 @@ func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, wa
 			step.State = packingplan.NotNeeded
 		}
 		return pod != nil
-	case step.State == packingplan.Waiting && (open || step.To == ""):
+	case step.State == packingplan.Waiting && open:
 		r.Steps = append(r.Steps, step)
 	case step.State == packingplan.Waiting: // another pod has its place
 		step.State = packingplan.NotNeeded
@@ -132,7 +132,8 @@ func arrivalsOf(record *packingplan.Record, now *snapshot.Snapshot) (arrived []*
 
 // dealPlaces deals the targets of the steps that are not done out anew: those that no pod has taken go first to the
 // pods that still run, then to those that wait, then to the replacements that are still to come. It returns the steps
-// that get one of them. A step keeps its target if it can. Replicas are alike, so the plan leads to the same state.
+// that get one of them. A step keeps its target if it can. Replicas are alike, so the plan leads to the same state. An
+// eviction's target is no node: where another replica has come for the pod that left, one that still runs leaves instead.
 func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*snapshot.Pod,
 ) (open sets.Set[*packingplan.Step]) {
 	taken := map[site]int{}
@@ -148,7 +149,7 @@ func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*s
 	for _, step := range status.Steps {
 		at := targetOf(step)
 		switch {
-		case step.To == "" || step.State == packingplan.Bound || step.State == packingplan.NotNeeded:
+		case step.State == packingplan.Bound || step.State == packingplan.NotNeeded:
 		case taken[at] > 0:
 			taken[at]--
 			filled[at.key] = append(filled[at.key], step)
@@ -160,12 +161,14 @@ func dealPlaces(status *packingplan.Status, now *snapshot.Snapshot, arrived []*s
 		switch {
 		case step.State == packingplan.Waiting:
 			return 0
-		case step.From != "":
-			return 2
-		case waits(now.Pods[types.UID(step.PodUID)]):
+		case step.To == "":
 			return 1
+		case waits(now.Pods[types.UID(step.PodUID)]):
+			return 2
+		case step.From != "":
+			return 3
 		}
-		return 3
+		return 4
 	}
 	open = sets.New[*packingplan.Step]()
 	for key, places := range free {

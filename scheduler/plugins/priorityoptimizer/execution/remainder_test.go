@@ -175,6 +175,8 @@ func TestPlacesThatAreLeftAreDealtOutAnew(t *testing.T) {
 		"its place is where the move's pod runs":         {":a>n1 n1:b>n2", "a@n2", "b@n1", ":a>n2 n1:b>n1 NotNeeded", ""},
 		"a replacement is where a move was to go":        {"n0:a>n3 n1:b>n2", "x@n2", "b@n1", "n0:a>n2 Bound n1:b>n3 Waiting", "b>n3"},
 		"a pod too many has the place of a move":         {"n1:b>n2", "x@n2", "b@n1", "n1:b>n2 NotNeeded", ""},
+		"an evicted pod's replacement has it":            {"n1:b>n2 n0:c>", "x@n2", "b@n1", "n1:b> Waiting n0:c>n2 Bound", "b>"},
+		"and no pod of the plan runs any more":           {":a>n3 n0:c>", "x@n3", "a@", ":a>n3 n0:c> Gone", ""},
 		"a pod too many has the place of one that waits": {":a>n2", "x@n2", "a@", ":a>n2", ""},
 		"a pod that waited is gone":                      {":a>n2 n0:c>n3", "", "x@", ":a>n2 NotNeeded n0:c>n3 Gone", "x>n3"},
 		"a pod has left the only place again":            {"n1:a>n2", "", "x@", "n1:a>n2 Gone", "x>n2"},
