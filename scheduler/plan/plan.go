@@ -183,6 +183,9 @@ const (
 	UnjustEviction    Reason = "unjust-eviction"
 )
 
+// IsAboutNode says that a node takes no pods, whichever leave it.
+func (r Reason) IsAboutNode() bool { return r == UnknownNode || r == NodeUnschedulable }
+
 // RefusedError is the refusal of a plan, with a typed reason.
 type RefusedError struct {
 	Reason Reason

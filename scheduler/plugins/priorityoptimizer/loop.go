@@ -5,6 +5,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/utils/clock"
@@ -84,8 +85,9 @@ type loop struct {
 	manualLast bool
 	// hasRead says that the cluster was read ahead of the solve that comes next.
 	hasRead bool
-	// letGo ends that the pods wait whose plan may be resumed; nil if none do.
-	letGo func()
+	// letGo ends that the pods wait of the plan that is undecided: it may be resumed or not. It is nil if none do.
+	letGo     func()
+	undecided types.UID
 }
 
 func newLoop(p *Plugin, args *config.PriorityOptimizerArgs, handle fwk.Handle, with parts) *loop {
@@ -212,7 +214,8 @@ func (l *loop) step(ctx context.Context) time.Duration {
 // measure shows how many pods are held, and since when a plan has been open.
 func (l *loop) measure() {
 	p := l.plugin
-	metrics.HeldPods.Set(float64(p.Waiting.Count(gate.ReasonHeld, gate.ReasonInSolve, gate.ReasonNextSolve, gate.ReasonBatch)))
+	metrics.HeldPods.Set(float64(p.Waiting.Count(
+		gate.ReasonHeld, gate.ReasonInSolve, gate.ReasonUndecided, gate.ReasonNextSolve, gate.ReasonBatch)))
 	var open *packingplan.Record
 	if l.placing != nil {
 		open = l.placing.Record
@@ -237,7 +240,7 @@ func (l *loop) tick() time.Duration {
 		return executingTick
 	}
 	tick := idleTick
-	if l.plugin.Waiting.Count(gate.ReasonInSolve, gate.ReasonNextSolve) > 0 || l.drain != nil {
+	if l.letGo != nil || l.plugin.Waiting.Count(gate.ReasonInSolve, gate.ReasonNextSolve) > 0 || l.drain != nil {
 		tick = executingTick
 	}
 	if at, due := l.plugin.Trigger.Due(); due {

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/execution"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/planning"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -47,21 +49,23 @@ func (l *loop) takeOver(ctx context.Context, all []*packingplan.Record) bool {
 	return l.placing != nil
 }
 
-// keepBack has the pods of the plan's owners wait until it is called with nil, and keeps all others out of the plan's room:
-// whether it can be resumed cannot be decided yet, and they would take each other's room.
+// keepBack has the pods of the plan's owners wait until it is called with nil or another plan, and keeps all others out
+// of the plan's room: whether it can be resumed cannot be decided yet, and they would take each other's room.
 func (l *loop) keepBack(record *packingplan.Record) {
-	switch {
-	case record == nil && l.letGo != nil:
+	if l.letGo != nil && (record == nil || record.UID() != l.undecided) {
 		l.letGo()
 		l.letGo = nil
-	case record != nil && l.letGo == nil:
-		owners := sets.New[types.UID]()
-		for _, step := range record.Status.Steps {
-			owners.Insert(snapshot.ReplicaKeyOf(step).Owner)
-		}
-		l.letGo = l.plugin.HoldBack(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) },
-			func() map[string]resources.Vector { return l.records.Ledger.Outstanding(record.UID()) })
 	}
+	if record == nil || l.letGo != nil {
+		return
+	}
+	owners := sets.New[types.UID]()
+	for _, step := range record.Status.Steps {
+		owners.Insert(snapshot.ReplicaKeyOf(step).Owner)
+	}
+	l.undecided = record.UID()
+	l.letGo = l.plugin.HoldBack(func(pod *v1.Pod) bool { return owners.Has(snapshot.OwnerOf(pod)) }, gate.ReasonUndecided,
+		func() map[string]resources.Vector { return l.records.Ledger.Outstanding(record.UID()) })
 }
 
 // resume continues the plan or closes it. It reports true if that cannot be decided yet.
@@ -75,7 +79,9 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 	active, err := l.activatePlan(ctx, session, left)
 	if err != nil {
 		var raised *planning.Objection
-		roomToCome := left.Leaving || errors.As(err, &raised) && raised.NoRoom
+		var refused *plan.RefusedError
+		roomToCome := errors.As(err, &raised) && raised.NoRoom ||
+			left.Leaving && !(errors.As(err, &refused) && refused.Reason.IsAboutNode())
 		message := messageRestarted + ", and cannot be resumed: " + err.Error()
 		switch {
 		case l.records.AbortRequested(record):

@@ -87,7 +87,7 @@ func (l *loop) solve(ctx context.Context, record *packingplan.Record) {
 		}
 		if record.Ours() {
 			asked := l.plugin.Trigger.All()
-			defer l.plugin.HoldBack(func(pod *v1.Pod) bool { return asked.Has(pod.UID) }, nil)()
+			defer l.plugin.HoldBack(func(pod *v1.Pod) bool { return asked.Has(pod.UID) }, gate.ReasonInSolve, nil)()
 		}
 	}
 	checked, end := session.FindPlan(ctx)

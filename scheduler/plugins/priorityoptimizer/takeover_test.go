@@ -1,6 +1,7 @@
 package priorityoptimizer
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,26 @@ func TestRoomThatAFormerProcessMadeIsNotStolen(t *testing.T) {
 	c.hasNode("thief")
 }
 
+// What one plan keeps back while it is undecided must not outlive it, and the pods of the next one are kept back at once.
+// They are told why.
+func TestOnlyThePlanThatIsUndecidedKeepsPodsBack(t *testing.T) {
+	c := startCluster(t, nil, func(c *cluster) { c.standby = true })
+	l := &loop{plugin: c.plugin, records: &records.Plans{Ledger: c.ledger}}
+	for _, of := range []string{"first", "second"} {
+		record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, of, nil)))(t)
+		record.Status.Steps = []*packingplan.Step{{OwnerUID: string(testobjects.ReplicaSet(of).UID)}}
+		l.keepBack(record)
+	}
+
+	first, second := c.plugin.PreEnqueue(c.ctx, testPod("first", 1, 0)), c.plugin.PreEnqueue(c.ctx, testPod("second", 1, 0))
+	l.keepBack(nil)
+
+	if last := c.plugin.PreEnqueue(c.ctx, testPod("second", 1, 0)); !first.IsSuccess() || !last.IsSuccess() ||
+		second.Message() != string(gate.ReasonUndecided) {
+		t.Errorf("pods of the first plan: %v, of the second: %v, and of no plan: %v", first, second, last)
+	}
+}
+
 // A user need not wait until it is clear whether the plan goes on, and is told that it was aborted as asked for.
 func TestPlanThatMayBeResumedIsAbortedAtAUsersRequest(t *testing.T) {
 	c := slowTermination(t)
@@ -70,8 +91,8 @@ func TestPlanThatMayBeResumedIsAbortedAtAUsersRequest(t *testing.T) {
 	}
 }
 
-// To continue a plan that no longer fits the cluster would only disrupt more pods: it is closed at once, or within ten
-// seconds of the restart of its process, and its pods are scheduled like any others.
+// To continue a plan that no longer fits the cluster would only disrupt more pods: it is closed at once, or, where pods may
+// leave yet, within ten seconds of the restart of its process, and its pods are scheduled like any others.
 func TestPlanThatNoLongerFitsIsClosed(t *testing.T) {
 	changing := func(change func(*v1.Node)) func(*cluster, string) {
 		return func(c *cluster, target string) {
@@ -80,13 +101,15 @@ func TestPlanThatNoLongerFitsIsClosed(t *testing.T) {
 			c.updateNode(node)
 		}
 	}
+	cordoned := changing(func(node *v1.Node) { node.Spec.Unschedulable = true })
 	for text, row := range map[string]struct {
 		restarts bool
 		change   func(c *cluster, target string)
 	}{
-		"cordoned": {false, changing(func(node *v1.Node) { node.Spec.Unschedulable = true })},
-		"tainted":  {false, changing(func(node *v1.Node) { node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} })},
-		"shrunk":   {false, changing(func(node *v1.Node) { node.Status.Allocatable[v1.ResourceMemory] = resource.MustParse("1G") })},
+		"cordoned":                {false, cordoned},
+		"tainted":                 {false, changing(func(node *v1.Node) { node.Spec.Taints = []v1.Taint{{Key: "k", Effect: v1.TaintEffectNoSchedule}} })},
+		"shrunk":                  {false, changing(func(node *v1.Node) { node.Status.Allocatable[v1.ResourceMemory] = resource.MustParse("1G") })},
+		"restarted, and cordoned": {true, cordoned},
 		"restarted, and the pod does not go away":     {true, func(*cluster, string) {}},
 		"restarted, and a foreign pod takes the room": {true, func(c *cluster, target string) { c.endPods(); c.add(foreignPod(target)) }},
 		"restarted, and the target is gone": {true, func(c *cluster, target string) {
@@ -99,6 +122,9 @@ func TestPlanThatNoLongerFitsIsClosed(t *testing.T) {
 			began, target := c.clock.Now(), c.plansOf()[0].Status.Placements()[0].To
 			if row.restarts {
 				c.stop()
+				most = 5 * time.Second
+			}
+			if strings.Contains(text, "pod") { // which may go yet
 				most = 10 * time.Second
 			}
 			row.change(c, target)

@@ -45,11 +45,12 @@ type Gate struct {
 	back atomic.Pointer[heldBack]
 }
 
-// heldBack are the pods of the solve under way, or of the plan that may be resumed. All others are kept out of the room of
-// that plan, as they are while it is carried out; it is nil during a solve.
+// heldBack are the pods of the solve under way, or of the plan that may be resumed, and why they wait. All others are
+// kept out of the room of that plan, as they are while it is carried out; it is nil during a solve.
 type heldBack struct {
-	pods func(*v1.Pod) bool
-	room func() map[string]resources.Vector
+	pods   func(*v1.Pod) bool
+	reason waiting.Reason
+	room   func() map[string]resources.Vector
 }
 
 // keepsRoom says that the room of a plan is kept.
@@ -71,11 +72,12 @@ func New(handle fwk.Handle, logger klog.Logger, clock clock.WithDelayedExecution
 const (
 	ReasonHeld      = waiting.Reason("waits while the optimiser looks for a better packing")
 	ReasonInSolve   = waiting.Reason("waits for the end of the solve that is about it")
+	ReasonUndecided = waiting.Reason("waits until it is clear whether the plan for its workload can be resumed")
 	ReasonBatch     = waiting.Reason("waits until the optimiser has found nodes for its whole batch")
 	ReasonNoRoom    = waiting.Reason("waits until the plan has made room on its node")
 	ReasonNextSolve = waiting.Reason("waits for the next solve, since a pod like it found no node just now")
 	// ReasonReserved: the pod was tried. All other reasons come from the gate.
-	ReasonReserved = waiting.Reason("all room that is free is reserved for a plan that is being carried out")
+	ReasonReserved = waiting.Reason("all room that is free is reserved for a plan that is under way")
 )
 
 // gate says why a pod has to wait, or, if it has not, which nodes the plan has for it: nil for all. The queue and the
@@ -96,7 +98,7 @@ func (g *Gate) gate(pod *v1.Pod, execution *executor.Execution, free func(string
 	case g.Hold.Active():
 		return nil, ReasonHeld
 	case back != nil && back.pods(pod):
-		return nil, ReasonInSolve
+		return nil, back.reason
 	}
 	nodes, planned := execution.Nodes(pod, free)
 	switch {
@@ -167,7 +169,7 @@ func (g *Gate) Release() {
 		switch one.Reason {
 		case ReasonNoRoom, ReasonReserved:
 			return execution == nil && !back.keepsRoom()
-		case ReasonInSolve:
+		case ReasonInSolve, ReasonUndecided:
 			return !held && back == nil
 		case ReasonBatch:
 			return !held && g.Trigger.isExempt(one.Pod.UID)
@@ -178,10 +180,12 @@ func (g *Gate) Release() {
 	}))
 }
 
-// HoldBack makes the selected pods wait, and keeps all others out of the room on each node, until the returned function is
-// called. The room is nil where none is kept.
-func (g *Gate) HoldBack(pods func(*v1.Pod) bool, room func() map[string]resources.Vector) (over func()) {
-	g.back.Store(&heldBack{pods, room})
+// HoldBack makes the selected pods wait for the reason, and keeps all others out of the room on each node, until the
+// returned function is called. The room is nil where none is kept.
+func (g *Gate) HoldBack(
+	pods func(*v1.Pod) bool, reason waiting.Reason, room func() map[string]resources.Vector,
+) (over func()) {
+	g.back.Store(&heldBack{pods, reason, room})
 	return func() {
 		g.back.Store(nil)
 		g.Release()

@@ -156,7 +156,7 @@ func TestCyclesThatHaveNotSeenTheRoomOfAPlanThatMayBeResumedBindNobody(t *testin
 	g := testGate(testingclock.NewFakeClock(time.Now()), Pace{})
 	pod, before, after := testPod("p"), framework.NewCycleState(), framework.NewCycleState()
 	g.PreFilter(t.Context(), before, pod, nil)
-	over := g.HoldBack(func(*v1.Pod) bool { return false }, func() map[string]resources.Vector { return nil })
+	over := g.HoldBack(func(*v1.Pod) bool { return false }, ReasonUndecided, func() map[string]resources.Vector { return nil })
 	g.PreFilter(t.Context(), after, pod, nil)
 
 	early, late := g.Reserve(t.Context(), before, pod, "n1"), g.Reserve(t.Context(), after, pod, "n1")

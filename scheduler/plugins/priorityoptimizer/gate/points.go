@@ -33,8 +33,8 @@ var (
 	_ fwk.EnqueueExtensions = &Gate{}
 )
 
-// messagePlanStarted is for a pod whose cycle began before the plan did.
-const messagePlanStarted = "a plan began while the pod was being scheduled"
+// messageReservedMeanwhile is for a pod whose cycle began before the room of the plan was kept.
+const messageReservedMeanwhile = "room was reserved for a plan while the pod was being scheduled"
 
 // cycleStateKey is the plugin's entry in the state of a scheduling cycle.
 const cycleStateKey = fwk.StateKey(Name)
@@ -185,7 +185,7 @@ func (g *Gate) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, nod
 	if execution == nil || execution != seen.execution {
 		g.InFlight.remove(pod.UID)
 		g.Waiting.Put(pod, ReasonReserved, nil)
-		return fwk.NewStatus(fwk.Unschedulable, messagePlanStarted)
+		return fwk.NewStatus(fwk.Unschedulable, messageReservedMeanwhile)
 	}
 	execution.Reserve(pod, node, seen.planned)
 	return nil

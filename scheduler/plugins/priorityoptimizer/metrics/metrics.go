@@ -34,7 +34,7 @@ var (
 		"reason")
 	OpenPlanStart = subsystem.Gauge("open_plan_start_time_seconds",
 		"Unix time at which the plan began that is carried out or whose end is not recorded yet; 0 if there is none.")
-	HeldPods     = subsystem.Gauge("held_pods", "Pods that wait for a solve to end, or for their batch.")
+	HeldPods     = subsystem.Gauge("held_pods", "Pods that wait for a solve to end, for their batch, or until a plan is resumed.")
 	HoldSeconds  = subsystem.Histogram("hold_seconds", "How long pods were held back by solves.", holdBuckets)
 	HeldSeconds  = subsystem.Counter("held_seconds_total", "Seconds during which new pods were held back: at most maxHoldShare of any minute.")
 	SolveSeconds = subsystem.Histogram("solve_seconds", "How long the optimiser took to answer.",
