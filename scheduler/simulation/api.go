@@ -180,7 +180,8 @@ func (a *api) Update(
 func (a *api) Delete(gvr schema.GroupVersionResource, namespace, name string, options ...metav1.DeleteOptions) error {
 	var gone *v1.Pod
 	if gvr == podResource {
-		gone, _ = find[*v1.Pod](&a.tracker, gvr, namespace, name)
+		object, _, _ := a.informers[gvr].GetStore().GetByKey(nameOf(namespace, name)) // no copy: most pods have no claims
+		gone, _ = object.(*v1.Pod)
 	}
 	if err := a.tracker.Delete(gvr, namespace, name, options...); err != nil || gone == nil {
 		return err

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -97,6 +98,8 @@ func (v *virtualTime) putObject(object *Object) error {
 			&v.api.tracker, deviceClaimResource, changed.Namespace, changed.Name); there {
 			changed.Status = before.Status
 		}
+	case *resourceapi.ResourceClaimTemplate:
+		return errors.Join(v.put(deviceTemplateResource, changed), v.makeClaimsFrom(changed))
 	}
 	return v.put(resourceOf(object.kind()), object.Object.(apiObject))
 }

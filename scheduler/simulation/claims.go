@@ -22,6 +22,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/utils/ptr"
 )
 
 var (
@@ -56,6 +57,24 @@ func (a *api) makeClaims(pod *v1.Pod) error {
 		}
 		pod.Status.ResourceClaimStatuses = append(pod.Status.ResourceClaimStatuses,
 			v1.PodResourceClaimStatus{Name: asked.Name, ResourceClaimName: &claim.Name})
+	}
+	return nil
+}
+
+// makeClaimsFrom makes the claims of pods that came before their template.
+func (r *run) makeClaimsFrom(template *resourceapi.ResourceClaimTemplate) error {
+	for _, pod := range list[*v1.Pod](r.api, podResource) {
+		lacks := func(asked v1.PodResourceClaim) bool {
+			_, _, err := resourceclaim.Name(pod, &asked)
+			return err != nil && ptr.Deref(asked.ResourceClaimTemplateName, "") == template.Name
+		}
+		if pod.Namespace != template.Namespace || !slices.ContainsFunc(pod.Spec.ResourceClaims, lacks) {
+			continue
+		}
+		pod = pod.DeepCopy()
+		if err := errors.Join(r.api.makeClaims(pod), r.put(podResource, pod)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

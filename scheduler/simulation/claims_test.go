@@ -239,6 +239,10 @@ func TestDevicesInVirtualTime(t *testing.T) {
 		"a claim that is written again keeps its device": {
 			[]string{gpu, shared, podAt(1, "a", "shared", livesTen), strings.Replace(object(namedClaim("shared")), `"at":0`, `"at":2`, 1), podAt(3, "b", "gpu", "")},
 			map[string]string{"a": "at 1, on n at 1, succeeded at 11", "b": "at 3, on n at 11"}},
+		"pods that came before their template get their claims from it": {
+			[]string{strings.ReplaceAll(gpu, `Name":"gpu"`, `Name":"late"`), podAt(1, "a", "gpu", livesTen), podAt(2, "b", "gpu", ""),
+				strings.Replace(object(strings.Replace(gpuTemplate, `"name":"gpu"`, `"name":"late"`, 1)), `"at":0`, `"at":3`, 1)},
+			map[string]string{"a": "at 1, on n at 3, succeeded at 13", "b": "at 2, on n at 13"}},
 		"a pod that was there has a device": {
 			[]string{gpu, podAt(1, "a", "gpu", livesTen+`,"node":"n"`), podAt(3, "b", "gpu", "")},
 			map[string]string{"a": "at 1, on n at 1, succeeded at 11", "b": "at 3, on n at 11"}},
