@@ -81,7 +81,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 		var raised *planning.Objection
 		var refused *plan.RefusedError
 		roomToCome := errors.As(err, &raised) && raised.NoRoom ||
-			left.Leaving && !(errors.As(err, &refused) && refused.Reason.IsAboutNode())
+			left.Leaving && (!errors.As(err, &refused) || !refused.Reason.IsAboutNode())
 		message := messageRestarted + ", and cannot be resumed: " + err.Error()
 		switch {
 		case l.records.AbortRequested(record):
