@@ -190,10 +190,11 @@ soak: setup ## Try faults one after the other for 40 minutes and look for what g
 	@python -m benchmarks soak --results $(RESULTS) $(HOURS:%=--hours %) $(SEED:%=--seed %) $(WARM_UP_S:%=--warm-up-s %)
 
 .PHONY: fuzz
-fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler and optimiser, 100,000 of any kind at what-if, random bytes at plans, and carry plans out in any order of events (OBJECTS, OBSERVED, RUNS, SEED, FUZZTIME=1m).
+fuzz: $(READY) $(COMPILED) ## Throw a million legal but odd objects at scheduler and optimiser, 100,000 of any kind at what-if, random bytes at plans, carry plans out in any order of events, and compare plans with the allocator of devices (OBJECTS, OBSERVED, RUNS, PLANS, SEED, FUZZTIME=1m).
 	@cd scheduler && OBJECTS=$(or $(OBJECTS),1000000) OBSERVED=$(or $(OBSERVED),100000) SEED=$(or $(SEED),$$RANDOM) \
 	  go test -count=1 -v -timeout 24h -run OddObject ./oddobjects
 	@cd scheduler && go test -count=1 -v -timeout 24h ./fakecluster -args -runs=$(or $(RUNS),50000) -seed=$(or $(SEED),$$RANDOM)
+	@cd scheduler && go test -count=1 -v -timeout 24h -run PlansAgree ./simulation -args -runs=$(or $(PLANS),10000) -seed=$(or $(SEED),$$RANDOM)
 	@cd scheduler && go test -run '^$$' -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),10m) ./plan
 
 .PHONY: fmt

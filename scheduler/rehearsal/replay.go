@@ -61,6 +61,15 @@ type Outcome struct {
 	Early []types.UID
 	// Claims are those that got their devices when a pod came, by that pod or the one that it replaces.
 	Claims map[types.UID][]*resourceapi.ResourceClaim
+	// Events are in the order in which they happened. Which devices a pod gets depends on who came before.
+	Events []Event
+}
+
+// Event is that a pod leaves its node, or that it or its replacement comes to one.
+type Event struct {
+	Pod *snapshot.Pod
+	// To is empty if the pod leaves.
+	To string
 }
 
 // Replay carries the plan out on copies of the nodes. The error is a *StaleError, unless something
@@ -78,20 +87,27 @@ func (f *Framework) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) 
 	}
 	refusals, err := first.run(ctx)
 	if err == nil && len(refusals) == 0 {
-		return Outcome{Early: first.early, Claims: first.claims}, nil
+		return first.outcome(nil), nil
 	}
 	second, otherwise := f.newReplay(of)
 	if otherwise != nil {
 		return Outcome{}, otherwise
 	}
-	required := second.execution.RequireAll()
+	last, required := first, second.execution.RequireAll()
 	if required {
-		refusals, err = second.run(ctx)
+		last = second
+		refusals, err = last.run(ctx)
 	}
 	if err != nil {
 		return Outcome{}, &StaleError{err}
 	}
-	return Outcome{Refusals: refusals, RequireAll: required, Early: second.early, Claims: second.claims}, nil
+	outcome := last.outcome(refusals)
+	outcome.RequireAll = required
+	return outcome, nil
+}
+
+func (r *replay) outcome(refusals []Refusal) Outcome {
+	return Outcome{Refusals: refusals, Early: r.early, Claims: r.claims, Events: r.events}
 }
 
 // arrival is a placement, or a move: its pod must be gone before.
@@ -124,6 +140,7 @@ type replay struct {
 	early []types.UID
 	// claims are those of the pods that have come.
 	claims map[types.UID][]*resourceapi.ResourceClaim
+	events []Event
 }
 
 // newReplay makes a copy of the cluster and shows it to the plugins.
@@ -193,6 +210,7 @@ func (r *replay) evict(ctx context.Context) (some bool, err error) {
 		r.execution.Evicted(uid)
 		r.execution.Gone(uid)
 		r.gone.Insert(uid)
+		r.events = append(r.events, Event{Pod: departure.Pod})
 		some = true
 	}
 	return some, nil
@@ -233,6 +251,7 @@ func (r *replay) tryToBind(ctx context.Context, unit []*arrival) (bool, error) {
 		if claims := r.cluster.claims.of(one.pod); len(claims) > 0 {
 			r.claims[one.Pod.Object.UID] = claims
 		}
+		r.events = append(r.events, Event{one.Pod, one.To})
 	}
 	return true, nil
 }

@@ -72,7 +72,7 @@ func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, erro
 		return Answer{}, err
 	}
 	answer := Answer{ID: question.ID, Snapshot: message, Reading: r.reading}
-	first := &plan.Plan{}
+	var first checkedPlan
 	for i, text := range question.Plans {
 		checked, verdict, err := checker.check(r.ctx, text)
 		if err != nil {
@@ -89,7 +89,7 @@ func (s *Simulator) Answer(ctx context.Context, question Question) (Answer, erro
 	return answer, err
 }
 
-func (r *run) continueAfter(carriedOut *plan.Plan, seen *snapshot.Snapshot, question Question) (*Continued, error) {
+func (r *run) continueAfter(carriedOut checkedPlan, seen *snapshot.Snapshot, question Question) (*Continued, error) {
 	if err := r.carryOut(carriedOut); err != nil {
 		return nil, err
 	}
@@ -139,24 +139,31 @@ func (s *Simulator) newPlanChecker(r *run, question Question) (*planChecker, err
 	return &planChecker{rehearser: rehearser, snapshot: seen, policy: question.policy(), limits: args.Limits.OfPlan()}, nil
 }
 
+// checkedPlan is a plan, and what happens in its rehearsal if it is accepted.
+type checkedPlan struct {
+	plan.Plan
+	events []rehearsal.Event
+}
+
 // check fails only if the text is not a plan, or cannot be checked; everything else is a verdict.
-func (c *planChecker) check(ctx context.Context, text []byte) (*plan.Plan, Verdict, error) {
+func (c *planChecker) check(ctx context.Context, text []byte) (checkedPlan, Verdict, error) {
 	message := &contract.Plan{}
 	if err := protojson.Unmarshal(text, message); err != nil {
-		return nil, Verdict{}, fmt.Errorf("not a plan: %w", err)
+		return checkedPlan{}, Verdict{}, fmt.Errorf("not a plan: %w", err)
 	}
-	checked, err := plan.Decode(message, c.snapshot, c.policy)
+	decoded, err := plan.Decode(message, c.snapshot, c.policy)
 	if refused, is := errors.AsType[*plan.RefusedError](err); is {
-		return nil, Verdict{Reason: string(refused.Reason), Detail: refused.Detail}, nil
+		return checkedPlan{}, Verdict{Reason: string(refused.Reason), Detail: refused.Detail}, nil
 	}
 	if err != nil {
-		return nil, Verdict{}, err
+		return checkedPlan{}, Verdict{}, err
 	}
+	checked := checkedPlan{Plan: *decoded}
 	if excess := checked.Beyond(c.limits); len(excess) > 0 {
 		return checked, beyond(excess), nil
 	}
 	if !checked.Empty() {
-		outcome, err := c.rehearser.Replay(ctx, checked)
+		outcome, err := c.rehearser.Replay(ctx, decoded)
 		if stale, is := errors.AsType[*rehearsal.StaleError](err); is {
 			return checked, Verdict{Reason: staleReason, Detail: stale.Error()}, nil
 		}
@@ -166,6 +173,7 @@ func (c *planChecker) check(ctx context.Context, text []byte) (*plan.Plan, Verdi
 		if len(outcome.Refusals) > 0 {
 			return checked, refusedBy(outcome.Refusals), nil
 		}
+		checked.events = outcome.Events
 	}
 	return checked, Verdict{Accepted: true, Proved: planner.Proves(c.snapshot, message)}, nil
 }

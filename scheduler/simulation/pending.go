@@ -14,7 +14,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/internal/minor"
-	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -45,32 +45,38 @@ func reasonOf(status *fwk.Status) string {
 	return filtered.Error()
 }
 
-// carryOut does at once what the plan says: moved pods are on their new nodes, and evicted ones are gone.
-func (r *run) carryOut(checked *plan.Plan) error {
-	for _, pod := range checked.Disrupted() {
-		if err := r.remove(podResource, pod.Object.Namespace, pod.Object.Name); err != nil {
-			return fmt.Errorf("pod %s: %w", key(pod.Object), err)
+// carryOut does at once what the plan says, in the order of its rehearsal: so moved and placed pods get the devices that they
+// had there.
+func (r *run) carryOut(checked checkedPlan) error {
+	for _, event := range checked.events {
+		if err := r.have(event); err != nil {
+			return fmt.Errorf("pod %s: %w", key(event.Pod.Object), err)
 		}
 	}
-	for _, step := range checked.Moves {
-		replacement := step.Pod.Object.DeepCopy()
-		replacement.Spec.NodeName, replacement.ResourceVersion = step.To, ""
-		replacement.Status.ResourceClaimStatuses, replacement.Status.ExtendedResourceClaimStatus = nil, nil
-		if err := r.storePod(replacement); err != nil {
-			return err
-		}
-	}
-	for _, step := range checked.Placements {
-		placed := step.Pod.Object.DeepCopy()
-		placed.Spec.NodeName = step.To
-		if err := r.put(podResource, placed); err != nil {
-			return fmt.Errorf("pod %s: %w", key(placed), err)
-		}
-		if err := r.giveDevices(key(placed)); err != nil {
-			return err
+	for _, step := range checked.Evictions { // also those that the rehearsal could do without
+		if err := r.remove(podResource, step.Pod.Object.Namespace, step.Pod.Object.Name); err != nil {
+			return fmt.Errorf("pod %s: %w", key(step.Pod.Object), err)
 		}
 	}
 	return nil
+}
+
+// have has the event of a rehearsal happen.
+func (r *run) have(event rehearsal.Event) error {
+	pod := event.Pod.Object.DeepCopy()
+	pod.Spec.NodeName = event.To
+	switch {
+	case event.To == "":
+		return r.remove(podResource, pod.Namespace, pod.Name)
+	case event.Pod.Node != "":
+		pod.ResourceVersion = ""
+		pod.Status.ResourceClaimStatuses, pod.Status.ExtendedResourceClaimStatus = nil, nil
+		return r.storePod(pod)
+	}
+	if err := r.put(podResource, pod); err != nil {
+		return err
+	}
+	return r.giveDevices(key(pod))
 }
 
 // turns lets the pods that wait be tried one after the other. While one of a class cannot be placed, no other of it is

@@ -1,0 +1,692 @@
+package simulation
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/utils/ptr"
+
+	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
+	"github.com/stowage/stowage/scheduler/rehearsal"
+	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
+)
+
+var (
+	runs = flag.Int("runs", 60, "how many random plans with devices are tried")
+	seed = flag.Uint64("seed", 1, "the seed of the first fleet")
+)
+
+// notEnough counts plans that ask for more devices than there are, and are refused.
+const notEnough = "refused, as there are not enough devices"
+
+// plansPerFleet is how many plans are carried out one after the other.
+const plansPerFleet = 4
+
+// explanation is why a rehearsal refuses a plan for which there is room.
+type explanation string
+
+const (
+	// firstFit: a pod that came before took a device that this one needs, where it could have taken another.
+	firstFit explanation = "first fit"
+	// firstFitInUnit: one of its unit did, and gave it back, as the unit did not come whole.
+	firstFitInUnit explanation = "first fit in a unit"
+	// inFlight: of a pod that is being bound, the book counts what it asks for, as its claim shows no devices yet.
+	inFlight explanation = "a binding under way"
+)
+
+// The real plugin allows what the amounts of the book allow; of a plan, what differs is explained. The devices that a rehearsal
+// foretells are those that pods get when its events happen. No device is given twice, and a rehearsal changes nothing.
+func TestPlansAgreeWithTheAllocatorOfDevices(t *testing.T) {
+	configuration, err := LoadConfiguration("")
+	must(t, err)
+	simulator, err := New(t.Context(), configuration, nil)
+	must(t, err)
+	counts, faults := map[string]int{}, 0
+	for seed := *seed; counts["plans"] < *runs && faults < 3; seed++ {
+		c, err := simulator.newDeviceCluster(t.Context(), seed)
+		must(t, err)
+		for range plansPerFleet {
+			c.tryPlan(counts)
+		}
+		c.stop()
+		if len(c.faults) > 0 {
+			faults++
+			t.Errorf("%s\n\n%s\ngo test ./simulation -run PlansAgree -args -runs=1 -seed=%d",
+				strings.Join(c.faults, "\n"), strings.Join(c.story, "\n"), seed)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%s: %d", what, counts[what])
+	}
+	if counts["devices given"] == 0 || counts[notEnough] == 0 {
+		t.Error("no plan gives devices, or none asks for too many: the test shows less than it says")
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deviceCluster is a fleet in a simulation, with what a profile knows of it.
+type deviceCluster struct {
+	*run
+	*fleet
+	book      *resources.Book
+	catalogue *resources.Catalogue
+	rehearser *rehearsal.Framework
+	view      *clusterview.View
+	// binding is the node of the pod whose binding is under way.
+	binding map[types.UID]string
+	story   []string
+	faults  []string
+}
+
+func (c *deviceCluster) tell(format string, args ...any) {
+	c.story = append(c.story, fmt.Sprintf(format, args...))
+}
+
+func (c *deviceCluster) fail(format string, args ...any) {
+	c.faults = append(c.faults, fmt.Sprintf(format, args...))
+	c.tell("FAULT %s", c.faults[len(c.faults)-1])
+}
+
+func (s *Simulator) newDeviceCluster(ctx context.Context, seed uint64) (*deviceCluster, error) {
+	random := newDeviceFleet(rand.New(rand.NewPCG(seed, 0)))
+	instance := Instance{ID: "i"}
+	for _, object := range random.objects {
+		kinds, _, err := scheme.Scheme.ObjectKinds(object)
+		if err != nil {
+			return nil, err
+		}
+		object.GetObjectKind().SetGroupVersionKind(kinds[0])
+		instance.Objects = append(instance.Objects, Object{object})
+	}
+	instance.Pods = []v1.Pod{*random.newPod("")} // of which the namespace is needed
+	r, err := s.start(ctx, instance, nil)
+	if err != nil {
+		return nil, err
+	}
+	profile := s.configuration.Profiles[0]
+	handle := r.scheduler.Profiles[profile.SchedulerName]
+	c := &deviceCluster{run: r, fleet: random, catalogue: resources.NewCatalogue(), binding: map[types.UID]string{}}
+	if c.view, err = clusterview.New(handle, snapshot.Rules{SchedulerName: profile.SchedulerName}, c.catalogue); err != nil {
+		return nil, err
+	}
+	c.book, c.view.InFlight = c.view.Book, func() map[types.UID]string { return maps.Clone(c.binding) }
+	if c.rehearser, err = rehearsal.NewFramework(r.ctx, rehearsal.Profile{Original: handle, Configuration: profile,
+		Without: []string{names.DefaultPreemption}, Devices: c.catalogue}, r.scheduler.Cache); err != nil {
+		return nil, err
+	}
+	if err := r.watch(); err != nil {
+		return nil, err
+	}
+	if err := r.addNodes(Instance{Nodes: nodesOf(random.nodes)}); err != nil {
+		return nil, err
+	}
+	return c, c.fill()
+}
+
+func nodesOf(nodes []*v1.Node) (values []v1.Node) {
+	for _, node := range nodes {
+		values = append(values, *node)
+	}
+	return values
+}
+
+// fill has pods come, some with their node, and other claims.
+func (c *deviceCluster) fill() error {
+	for i := range c.IntN(3) {
+		if err := c.holdByName(fmt.Sprintf("held%d", i)); err != nil {
+			return err
+		}
+	}
+	for range 3 + c.IntN(8) {
+		node := some(c.fleet, c.nodes)
+		pod := c.newPod(node.Name)
+		if !c.takes(node, c.staying(&plan.Plan{}, node.Name), c.held(), pod) {
+			continue
+		}
+		if err := c.add(pod); err != nil {
+			return err
+		}
+	}
+	if c.in(4) {
+		if err := c.change(); err != nil {
+			return err
+		}
+	}
+	if c.in(3) {
+		return c.beginToBind()
+	}
+	return nil
+}
+
+// add has a pod come; one that lacks devices on its node does not stay.
+func (c *deviceCluster) add(pod *v1.Pod) error {
+	before := len(c.reading.LeftOut)
+	if err := c.storePod(pod); err != nil {
+		return err
+	}
+	if len(c.reading.LeftOut) > before {
+		return c.remove(podResource, pod.Namespace, pod.Name)
+	}
+	c.tell("%s on %q wants %v", pod.Name, pod.Spec.NodeName, c.wantedBy(pod))
+	return nil
+}
+
+// holdByName has a claim that no pod of the cluster owns hold a device.
+func (c *deviceCluster) holdByName(name string) error {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault, UID: types.UID(name)}}
+	claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault}}
+	claim.Spec.Devices.Requests = []resourceapi.DeviceRequest{c.newWish().request("r", 1)}
+	if err := c.put(deviceClaimResource, claim); err != nil {
+		return err
+	}
+	pod.Spec = v1.PodSpec{NodeName: some(c.fleet, c.nodes).Name, Containers: []v1.Container{{Name: "c", Image: "i"}},
+		ResourceClaims: []v1.PodResourceClaim{{Name: "c", ResourceClaimName: &name}}}
+	if err := c.add(pod); err != nil || c.in(2) {
+		return err
+	}
+	// The controller has not noticed yet that the pod is gone.
+	return utilerrors.FilterOut(c.api.tracker.Delete(podResource, pod.Namespace, pod.Name), apierrors.IsNotFound)
+}
+
+// change has something happen to devices that pods may have.
+func (c *deviceCluster) change() error {
+	at := c.IntN(len(c.slices))
+	changed := c.slices[at].DeepCopy()
+	switch devices := changed.Spec.Devices; {
+	case len(devices) == 0 || c.in(3):
+		changed.Spec.Pool.ResourceSliceCount++
+		for i, other := range c.slices {
+			if i != at && other.Spec.Driver == changed.Spec.Driver && other.Spec.Pool.Name == changed.Spec.Pool.Name {
+				return nil // they would contradict each other
+			}
+		}
+	case c.in(2):
+		devices[c.IntN(len(devices))].Taints = []resourceapi.DeviceTaint{c.newTaint()}
+	default:
+		changed.Spec.Devices = devices[1:]
+	}
+	c.slices[at] = changed
+	c.tell("slice %s changes", changed.Name)
+	return c.put(resourceOf(versioned("resource.k8s.io/v1", "ResourceSlice")), changed.DeepCopy())
+}
+
+// beginToBind has the scheduler choose devices for a pod that it does not bind yet.
+func (c *deviceCluster) beginToBind() error {
+	pod := c.newPod("")
+	if err := c.add(pod); err != nil {
+		return err
+	}
+	pod, _ = c.api.pod(key(pod))
+	plugin, err := c.devicePlugin()
+	if err != nil {
+		return err
+	}
+	state, info := framework.NewCycleState(), framework.NewNodeInfo()
+	info.SetNode(some(c.fleet, c.nodes))
+	if _, status := plugin.PreFilter(c.ctx, state, pod, []fwk.NodeInfo{info}); !status.IsSuccess() ||
+		!plugin.Filter(c.ctx, state, pod, info).IsSuccess() || !plugin.Reserve(c.ctx, state, pod, info.Node().Name).IsSuccess() {
+		return nil
+	}
+	assumed := pod.DeepCopy()
+	assumed.Spec.NodeName = info.Node().Name
+	c.binding[pod.UID] = assumed.Spec.NodeName
+	c.tell("%s is being bound to %s", pod.Name, assumed.Spec.NodeName)
+	return c.scheduler.Cache.AssumePod(klog.FromContext(c.ctx), assumed)
+}
+
+// tryPlan makes a plan, rehearses it, and carries it out if it is not refused.
+func (c *deviceCluster) tryPlan(counts map[string]int) {
+	for range 1 + c.IntN(4) {
+		if err := c.add(c.newPod("")); err != nil {
+			c.fail("%v", err)
+		}
+	}
+	c.catalogue.Refresh()
+	seen := c.view.Snapshot("s")
+	c.compareOneByOne(counts, seen)
+	made := c.newPlan(seen)
+	if made.Empty() {
+		return
+	}
+	counts["plans"]++
+	fits, inTheModel := c.fitsByBook(made), c.fitsByModel(made)
+	c.tell("plan %v, fits by the book %v, in the model %v", describe(made), fits, inTheModel)
+	if fits != inTheModel {
+		if !c.explainedByBinding(made) {
+			c.fail("the book says that the plan fits: %v, and the devices: %v", fits, inTheModel)
+		}
+		counts["explained by "+string(inFlight)]++
+	}
+
+	before := c.everything()
+	outcome, err := c.rehearser.Replay(c.ctx, made)
+	if after := c.everything(); after != before {
+		c.fail("the rehearsal has changed the cluster from\n%s\nto\n%s", before, after)
+	}
+	if err != nil {
+		c.fail("the rehearsal fails: %v", err)
+		return
+	}
+	for _, refusal := range outcome.Refusals {
+		c.tell("refused: %v", refusal.Error())
+	}
+	accepted := len(outcome.Refusals) == 0
+	switch {
+	case accepted && !inTheModel:
+		c.fail("a plan is accepted for which there are not enough devices")
+	case !accepted && inTheModel:
+		counts["explained by "+string(c.explain(made, outcome))]++
+	case !accepted:
+		counts[notEnough]++
+	}
+	if accepted {
+		counts["carried out"]++
+		counts["devices given"] += c.carryOutAsRehearsed(made, outcome)
+	}
+}
+
+func describe(of *plan.Plan) (steps []string) {
+	for _, one := range of.Steps() {
+		steps = append(steps, fmt.Sprintf("%s:%s>%s%s", one.Pod.Object.Name, one.From, one.To, one.Unit))
+	}
+	return steps
+}
+
+// refused says whether snapshots leave the pod alone.
+func (c *deviceCluster) refused(pod *v1.Pod) bool {
+	devices := c.book.Devices(pod)
+	return len(devices.Refused)+len(c.book.DevicesRefused(devices.Asks)) > 0
+}
+
+// newPlan is a plan of random steps, most of which fit.
+func (c *deviceCluster) newPlan(seen *snapshot.Snapshot) *plan.Plan {
+	var steps []plan.Step
+	pods := map[bool][]*snapshot.Pod{} // by whether they run
+	for _, uid := range slices.Sorted(maps.Keys(seen.Pods)) {
+		if pod := seen.Pods[uid]; c.binding[uid] == "" && !c.refused(pod.Object) {
+			pods[pod.Node != ""] = append(pods[pod.Node != ""], pod)
+		}
+	}
+	take := func(runs bool) (pod *snapshot.Pod) {
+		if len(pods[runs]) > 0 {
+			at := c.IntN(len(pods[runs]))
+			pod = pods[runs][at]
+			pods[runs] = slices.Delete(pods[runs], at, at+1)
+		}
+		return pod
+	}
+	node := func() string { return some(c.fleet, c.nodes).Name }
+	for range 1 + c.IntN(7) {
+		switch c.IntN(6) {
+		case 0, 1, 2:
+			if pod := take(false); pod != nil {
+				steps = append(steps, plan.Step{Pod: pod, To: node()})
+			}
+		case 3:
+			if pod, to := take(true), node(); pod != nil && pod.Node != to {
+				steps = append(steps, plan.Step{Pod: pod, From: pod.Node, To: to})
+			}
+		case 4:
+			if one, other := take(true), take(true); one != nil && other != nil && one.Node != other.Node {
+				steps = append(steps, plan.Step{Pod: one, From: one.Node, To: other.Node}, plan.Step{Pod: other, From: other.Node, To: one.Node})
+			}
+		case 5:
+			if pod := take(true); pod != nil {
+				steps = append(steps, plan.Step{Pod: pod, From: pod.Node})
+			}
+		}
+	}
+	if len(steps) > 2 && c.in(6) {
+		steps[0].Unit, steps[1].Unit = "unit", "unit"
+	}
+	made := planOf(seen, steps)
+	for !c.in(12) && !made.Empty() && !c.fitsByBook(made) {
+		at := c.IntN(len(steps))
+		steps = slices.Delete(steps, at, at+1)
+		made = planOf(seen, steps)
+	}
+	return made
+}
+
+func planOf(seen *snapshot.Snapshot, steps []plan.Step) *plan.Plan {
+	made := &plan.Plan{Classes: seen.Classes}
+	for _, one := range steps {
+		switch {
+		case one.From == "":
+			made.Placements = append(made.Placements, one)
+		case one.To == "":
+			made.Evictions = append(made.Evictions, one)
+		default:
+			made.Moves = append(made.Moves, one)
+		}
+	}
+	return made
+}
+
+// staying are the pods that are on the node, or about to be, and that the plan leaves there.
+func (c *deviceCluster) staying(made *plan.Plan, node string) (pods []*v1.Pod) {
+	leaving := sets.New[types.UID]()
+	for _, pod := range made.Disrupted() {
+		leaving.Insert(pod.Object.UID)
+	}
+	for _, object := range c.informers.Core().V1().Pods().Informer().GetStore().List() {
+		pod := object.(*v1.Pod)
+		if to := c.binding[pod.UID]; to != "" {
+			pod = pod.DeepCopy()
+			pod.Spec.NodeName = to
+		}
+		if pod.Spec.NodeName == node && !leaving.Has(pod.UID) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// arriving are the pods that the plan sends to the node.
+func arriving(made *plan.Plan, node string) (pods []*snapshot.Pod) {
+	for _, step := range made.Steps() {
+		if step.To == node {
+			pods = append(pods, step.Pod)
+		}
+	}
+	return pods
+}
+
+// fitsByBook: on each node there is room for those who come beside those who stay.
+func (c *deviceCluster) fitsByBook(made *plan.Plan) bool {
+	for _, node := range c.nodes {
+		info := framework.NewNodeInfo(c.staying(made, node.Name)...)
+		info.SetNode(node)
+		need := resources.Vector{}
+		for _, pod := range arriving(made, node.Name) {
+			need = need.Plus(c.book.Needs(pod.Object))
+		}
+		if !need.FitsIn(c.book.Free(info)) {
+			return false
+		}
+	}
+	return true
+}
+
+// fitsByModel is the same, device by device.
+func (c *deviceCluster) fitsByModel(made *plan.Plan) bool {
+	for _, node := range c.nodes {
+		var pods []*v1.Pod
+		for _, pod := range arriving(made, node.Name) {
+			pods = append(pods, pod.Object)
+		}
+		held := c.held()
+		for _, pod := range made.Disrupted() {
+			held = held.Difference(c.devicesHeld(pod.Object.UID))
+		}
+		if !c.takes(node, c.staying(made, node.Name), held, pods...) {
+			return false
+		}
+	}
+	return true
+}
+
+// takes says whether the node takes these pods beside those that stay, where these devices are held.
+func (c *deviceCluster) takes(node *v1.Node, staying []*v1.Pod, held sets.Set[string], pods ...*v1.Pod) bool {
+	var wishes []wish
+	plain := node.Status.Allocatable[gpuName]
+	left, lists, cpu := plain.Value(), !plain.IsZero(), int64(8)
+	for _, pod := range staying {
+		if c.wantedBy(pod).extended == gpuName {
+			left -= int64(len(c.wantedBy(pod).wishes))
+		}
+		quantity := pod.Spec.Containers[0].Resources.Requests[v1.ResourceCPU]
+		cpu -= quantity.Value()
+	}
+	for _, pod := range pods {
+		all := c.wantedBy(pod)
+		cpu--
+		if all.extended == gpuName && lists {
+			left -= int64(len(all.wishes))
+			if left < 0 {
+				return false
+			}
+		} else {
+			wishes = append(wishes, all.wishes...)
+		}
+	}
+	free := slices.DeleteFunc(devicesOf(node.Name, c.slices), func(one published) bool {
+		return held.Has(one.id) || ptr.Deref(one.AllowMultipleAllocations, false)
+	})
+	return (cpu >= 0 || len(pods) == 0) && canHave(wishes, free)
+}
+
+// held are all devices that the scheduler takes for allocated.
+func (c *deviceCluster) held() sets.Set[string] {
+	held := sets.New[string]()
+	for id := range c.allocated().AllocatedDevices {
+		held.Insert(id.String())
+	}
+	return held
+}
+
+func (c *deviceCluster) allocated() *structured.AllocatedState {
+	state, err := c.claims().GatherAllocatedState()
+	if err != nil {
+		c.fail("%v", err)
+		return &structured.AllocatedState{}
+	}
+	return state
+}
+
+func (c *deviceCluster) claims() fwk.ResourceClaimTracker {
+	return c.scheduler.Profiles[v1.DefaultSchedulerName].SharedDRAManager().ResourceClaims()
+}
+
+// list are all claims.
+func (c *deviceCluster) list() []*resourceapi.ResourceClaim {
+	claims, err := c.claims().List()
+	if err != nil {
+		c.fail("%v", err)
+	}
+	return claims
+}
+
+// devicesHeld are those of the claims that were made for the pod.
+func (c *deviceCluster) devicesHeld(uid types.UID) sets.Set[string] {
+	held := sets.New[string]()
+	for _, claim := range c.list() {
+		if owner := metav1.GetControllerOf(claim); owner != nil && owner.UID == uid {
+			held.Insert(idsOf(claim)...)
+		}
+	}
+	return held
+}
+
+func idsOf(claim *resourceapi.ResourceClaim) (ids []string) {
+	if claim.Status.Allocation != nil {
+		for _, result := range claim.Status.Allocation.Devices.Results {
+			ids = append(ids, strings.Join([]string{result.Driver, result.Pool, result.Device}, "/"))
+		}
+	}
+	return ids
+}
+
+// given says which device each request of the claims has.
+func given(claims []*resourceapi.ResourceClaim) (all []string) {
+	for _, claim := range claims {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for i, id := range idsOf(claim) {
+			all = append(all, claim.Status.Allocation.Devices.Results[i].Request+"="+id)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// compareOneByOne asks book and plugin whether each pod that waits fits on each node as it is now.
+func (c *deviceCluster) compareOneByOne(counts map[string]int, seen *snapshot.Snapshot) {
+	plugin, err := c.devicePlugin()
+	if err != nil {
+		c.fail("%v", err)
+		return
+	}
+	for _, pod := range seen.Pods {
+		if pod.Node != "" || c.binding[pod.Object.UID] != "" || c.refused(pod.Object) {
+			continue
+		}
+		for _, node := range c.nodes {
+			info, state := framework.NewNodeInfo(c.staying(&plan.Plan{}, node.Name)...), framework.NewCycleState()
+			info.SetNode(node)
+			_, status := plugin.PreFilter(c.ctx, state, pod.Object, []fwk.NodeInfo{info})
+			if status.IsSuccess() {
+				status = plugin.Filter(c.ctx, state, pod.Object, info)
+			}
+			if status.IsSkip() {
+				continue
+			}
+			short := c.book.Needs(pod.Object).ShortOf(c.book.Free(info))
+			lacksDevices := short != "" && short != string(v1.ResourceCPU)
+			counts["pairs of pod and node"]++
+			lists := node.Status.Allocatable[gpuName]
+			if c.wantedBy(pod.Object).extended == gpuName && !lists.IsZero() {
+				continue // NodeResourcesFit looks at it
+			}
+			if lacksDevices != !status.IsSuccess() && short != string(v1.ResourceCPU) {
+				if slices.Contains(slices.Collect(maps.Values(c.binding)), node.Name) {
+					counts["pairs explained by "+string(inFlight)]++
+					continue
+				}
+				c.fail("%s on %s: the book lacks %q, and the plugin says %v", pod.Object.Name, node.Name, short, status)
+			}
+		}
+	}
+}
+
+// explainedByBinding: as long as a pod is being bound, the book counts what it asks for, and not its devices.
+func (c *deviceCluster) explainedByBinding(made *plan.Plan) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(c.binding)), func(node string) bool { return len(arriving(made, node)) > 0 })
+}
+
+// explain says why a plan is refused for which there are enough devices.
+func (c *deviceCluster) explain(made *plan.Plan, outcome rehearsal.Outcome) explanation {
+	held := c.held()
+	for _, event := range outcome.Events {
+		if event.To == "" {
+			held = held.Difference(c.devicesHeld(event.Pod.Object.UID))
+		}
+	}
+	for _, claims := range outcome.Claims {
+		for _, claim := range claims {
+			held.Insert(idsOf(claim)...)
+		}
+	}
+	reason := firstFit
+	for _, refusal := range outcome.Refusals {
+		at := slices.IndexFunc(c.nodes, func(node *v1.Node) bool { return node.Name == refusal.Node })
+		switch {
+		case refusal.Plugin == names.DynamicResources && !c.takes(c.nodes[at], nil, held, refusal.Pod.Object):
+		case refusal.Plugin == names.DynamicResources && c.cameInUnit(made, refusal):
+			reason = firstFitInUnit
+		default:
+			c.fail("unexplained: %v", refusal.Error())
+		}
+	}
+	return reason
+}
+
+// cameInUnit says whether another pod of the refused pod's unit is sent to the same node for devices.
+func (c *deviceCluster) cameInUnit(made *plan.Plan, refusal rehearsal.Refusal) bool {
+	steps := made.Steps()
+	at := slices.IndexFunc(steps, func(step plan.Step) bool { return step.Pod == refusal.Pod })
+	return steps[at].Unit != "" && slices.ContainsFunc(steps, func(step plan.Step) bool {
+		return step.Unit == steps[at].Unit && step.Pod != refusal.Pod && step.To == refusal.Node && len(c.wantedBy(step.Pod.Object).wishes) > 0
+	})
+}
+
+// carryOutAsRehearsed has the events of the rehearsal happen, and counts the devices that were given.
+func (c *deviceCluster) carryOutAsRehearsed(made *plan.Plan, outcome rehearsal.Outcome) (count int) {
+	for _, event := range outcome.Events {
+		if err := c.have(event); err != nil {
+			c.fail("%v", err)
+		}
+		c.checkThatNoDeviceIsGivenTwice()
+	}
+	if err := c.carryOut(checkedPlan{Plan: *made}); err != nil {
+		c.fail("%v", err)
+	}
+	for _, step := range made.Steps() {
+		uid := step.Pod.Object.UID
+		var own []*resourceapi.ResourceClaim
+		for _, claim := range c.list() {
+			if owner := metav1.GetControllerOf(claim); owner != nil && owner.UID == uid {
+				own = append(own, claim)
+			}
+		}
+		got, expected := given(own), given(outcome.Claims[uid])
+		if !slices.Equal(got, expected) {
+			c.fail("%s has %v, and was to have %v", step.Pod.Object.Name, got, expected)
+		}
+		count += len(got)
+	}
+	return count
+}
+
+func (c *deviceCluster) checkThatNoDeviceIsGivenTwice() {
+	seen := map[string]string{}
+	for _, claim := range c.list() {
+		if claim.Status.Allocation == nil {
+			continue
+		}
+		for i, id := range idsOf(claim) {
+			if claim.Status.Allocation.Devices.Results[i].ShareID != nil {
+				continue
+			}
+			if other := seen[id]; other != "" {
+				c.fail("%s is given to %s and %s", id, other, claim.Name)
+			}
+			seen[id] = claim.Name
+		}
+	}
+}
+
+// everything is what a rehearsal must not change.
+func (c *deviceCluster) everything() string {
+	state := c.allocated()
+	return fmt.Sprint(c.api.version, sets.List(c.held()), len(state.AllocatedSharedDeviceIDs), state.AggregatedCapacity,
+		c.claimsAsTheyAre())
+}
+
+func (c *deviceCluster) claimsAsTheyAre() []string {
+	var all []string
+	for _, claim := range c.list() {
+		all = append(all, fmt.Sprint(claim.Namespace, claim.Name, claim.UID, claim.ResourceVersion, given([]*resourceapi.ResourceClaim{claim}),
+			c.claims().GetPendingAllocation(claim.UID)))
+	}
+	slices.Sort(all)
+	return all
+}
