@@ -12,14 +12,20 @@ from typing import Any, TypeVar
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.live.history import GONE, NO_POD, PlanLog, Table, pack, see_plan
 from stowage_testbed.observe.change import Change, Verb
+from stowage_testbed.observe.device_book import DeviceBook
+from stowage_testbed.observe.device_claims import Claim
 from stowage_testbed.observe.node import read_node, ready_of
-from stowage_testbed.observe.pod import WORKLOAD_LABEL, read_pod
+from stowage_testbed.observe.pod import WORKLOAD_LABEL, Pod, read_pod
+from stowage_testbed.observe.raw_body import decode
+from stowage_testbed.observe.source import DEVICE_SOURCES, RESOURCE_CLAIMS
 from stowage_testbed.observe.watches import Arrival, Broken, Interrupted, Relisted, Resumed
 
 T = TypeVar("T", bound=Hashable)
 
 NODE, POD, PLAN = "Node", "Pod", "PackingPlan"
-SHOWN = {NODE: "", POD: "", PLAN: "stowage.dev"}  # The kinds that are watched, with their groups
+CLAIM = RESOURCE_CLAIMS.kind
+DEVICES = {source.kind: "resource.k8s.io" for source in DEVICE_SOURCES}
+SHOWN = {**DEVICES, NODE: "", POD: "", PLAN: "stowage.dev"}  # The kinds that are watched, with their groups
 NONE = -1
 MOST_ENTRIES = 400_000  # Changes of pods that are kept: more than an hour of a hundred a second
 
@@ -29,6 +35,7 @@ _ORDINAL = re.compile(r"-\d+$")
 
 ZONE_LABEL = "topology.kubernetes.io/zone"
 NOT_TRIED = "not tried by a scheduler yet"
+NO_CLAIMS = "its resource claims are not there yet; see the events of the pod"
 
 _NAMES = (WORKLOAD_LABEL, "app.kubernetes.io/name", "app")
 """Labels that say what a pod without a controller belongs to, the best first."""
@@ -37,8 +44,11 @@ WAITING, PLACED, ENDING = 1, 2, 3
 """Where a pod is in its life, unless it is `GONE`; one that ends keeps its room until it has gone."""
 
 
-NodeKind = tuple[str, tuple[str, ...], Resources]
-"""What equal nodes have in common: zone, what keeps pods away, and room; in the order in which all pages read it."""
+NodeKind = tuple[str, tuple[str, ...], Resources, str]
+"""What equal nodes have in common: zone, what keeps pods away, room, and what is wrong with devices.
+
+In the order in which all pages read it.
+"""
 
 PodKind = tuple[str, int, Resources, str]
 """What the replicas of one workload have in common: its name, priority, requests and namespace, in that order too."""
@@ -66,6 +76,12 @@ class LiveState:
         self._most = most
         self._nodes, self._pods = Table((NONE,)), Table(NO_POD)
         self._plans = PlanLog()
+        self._devices = DeviceBook()
+        self._without_devices: dict[str, NodeKind] = {}
+        self._asking: dict[str, Pod] = {}
+        self._users: dict[str, frozenset[str]] = {}
+        self._stale_nodes: dict[str, None] = {}
+        self._stale_pods: dict[str, None] = {}
         self._node_names: Words[str] = Words()
         self._node_kinds: Words[NodeKind] = Words()
         self._pod_kinds: Words[PodKind] = Words()
@@ -83,6 +99,7 @@ class LiveState:
         """Take what is there when the watch begins."""
         for change in listed:
             self.take(change)
+        self._count_devices()
         self._nodes.begin()
         self._pods.begin()
         self._named.clear()
@@ -108,16 +125,52 @@ class LiveState:
     def _take_change(self, change: Change) -> None:
         gone = change.verb is Verb.DELETED
         if change.kind == NODE:
-            kind = NONE
-            if not gone:
-                node = read_node(change.body)
-                notes = ("not ready",) * (ready_of(change.body) != "True") + ("cordoned",) * node.unschedulable
-                kind = self._node_kinds.number_of((node.labels.get(ZONE_LABEL, ""), notes, node.room))
-            self._nodes.put(self._node_row(change.name), kind)
+            self._without_devices.pop(change.name, None)
+            if gone:
+                self._nodes.put(self._node_row(change.name), NONE)
+                return
+            node = read_node(change.body)
+            notes = ("not ready",) * (ready_of(change.body) != "True") + ("cordoned",) * node.unschedulable
+            self._without_devices[change.name] = node.labels.get(ZONE_LABEL, ""), notes, node.room, ""
+            self._stale_nodes[change.name] = None
+            self._node_row(change.name)
         elif change.kind == POD:
             self._take_pod(change, gone=gone)
         elif change.kind == PLAN:
             self._plans.take(change.name, None if gone else see_plan(change.body))
+        elif change.kind in DEVICES:
+            self._devices.take(change)
+            if change.kind == CLAIM:
+                self._note_users(change.uid, frozenset() if gone else decode(change.body, Claim).users)
+            else:
+                self._note_devices()
+
+    def _note_devices(self) -> None:
+        self._stale_nodes |= dict.fromkeys(self._without_devices)
+        self._stale_pods |= dict.fromkeys(self._asking)
+
+    def _note_users(self, claim: str, users: frozenset[str]) -> None:
+        self._stale_pods |= dict.fromkeys(sorted(users | self._users.pop(claim, frozenset())))
+        if users:
+            self._users[claim] = users
+
+    def _count_devices(self) -> None:
+        """Take what nodes have of devices, and pods hold: once for all that has changed."""
+        for name in self._stale_nodes:
+            if name in self._without_devices:
+                self._put_node(name)
+        for uid in self._stale_pods:
+            if pod := self._asking.get(uid):
+                self._put_pod(pod)
+        self._stale_nodes.clear()
+        self._stale_pods.clear()
+
+    def _put_node(self, name: str) -> None:
+        zone, notes, room, _ = self._without_devices[name]
+        devices, tainted = self._devices.room(name), self._devices.count_tainted(name)
+        words = f"{tainted} devices have a taint" if tainted > 1 else "1 device has a taint"
+        kind = (zone, notes, room + devices, words if tainted else "")
+        self._nodes.put(self._node_row(name), self._node_kinds.number_of(kind))
 
     def _drop_missing(self, kind: str, listed: Collection[Change]) -> None:
         """Take out what a new list of a kind lacks."""
@@ -128,7 +181,14 @@ class LiveState:
         elif kind == NODE:
             for row, name in enumerate(self._node_names):
                 if name not in names:
+                    self._without_devices.pop(name, None)
                     self._nodes.put(row, NONE)
+        elif kind in DEVICES:
+            there = {change.uid for change in listed}
+            self._devices.keep_only(kind, there)
+            for claim in self._users.keys() - there if kind == CLAIM else ():
+                self._note_users(claim, frozenset())
+            self._note_devices()
         else:
             self._plans.keep_only(names)
 
@@ -139,6 +199,7 @@ class LiveState:
     def flush(self, at_ms: int) -> dict[str, Any] | None:
         """Return what changed since the last call as a message; None if nothing did."""
         self._at_ms = at_ms
+        self._count_devices()
         plans, lost = self._plans.take_new(at_ms), self.name_lost()
         if not (self._nodes.changed or self._pods.changed or plans or lost != self._said_lost):
             return None
@@ -207,20 +268,35 @@ class LiveState:
                 self._names.append(pod.key)
             self._rows[pod.uid] = row
             self._named[row] = pod.key
+        # Extended resources have a domain, and may be devices.
+        if pod.claims or any("/" in name for name in pod.requests):
+            self._asking[pod.uid] = pod
+            self._stale_pods[pod.uid] = None
+            self._pods.reach(row)
+        else:
+            self._put_pod(pod)
+
+    def _put_pod(self, pod: Pod) -> None:
         # The name of what brings the pod, or what it shares with its like.
         labelled = (pod.labels[label] for label in _NAMES if pod.labels.get(label))
         workload = pod.top[1] or next(labelled, _ORDINAL.sub("", pod.name))
-        kind = self._pod_kinds.number_of((workload, pod.priority, pod.requests, pod.namespace))
+        asking = pod.uid in self._asking
+        requests = self._devices.requests_of(pod) if asking else pod.requests
+        kind = self._pod_kinds.number_of((workload, pod.priority, requests, pod.namespace))
         node, why = self._node_row(pod.node) if pod.node else NONE, NONE
         phase = ENDING if pod.terminating else PLACED if pod.bound else WAITING
         if phase == WAITING:
-            said = pod.waiting_message or pod.waiting_reason or NOT_TRIED
-            # Of very many different messages further ones go without their numbers.
+            said = pod.waiting_message or pod.waiting_reason or (NO_CLAIMS if pod.lacks_claims else NOT_TRIED)
+        else:
+            said = ", ".join(one.in_words() for one in self._devices.allocated(pod.uid)) if asking else ""
+        if said:
+            # Of very many different texts further ones go without their numbers.
             why = self._whys.number_of(said if len(self._whys) < MOST_WORDS else _NUMBER.sub("n", said))
-        self._pods.put(row, kind, node, phase, why)
+        self._pods.put(self._rows[pod.uid], kind, node, phase, why)
 
     def _end_pod(self, uid: str) -> None:
         row = self._rows.pop(uid, None)
+        self._asking.pop(uid, None)
         if row is not None:
             kind, node, *_ = self._pods.get(row)
             self._pods.put(row, kind, node, GONE, NONE)

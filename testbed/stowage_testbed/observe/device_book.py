@@ -16,7 +16,7 @@ import msgspec
 
 from stowage_testbed.amounts.resources import DEVICE, DEVICES, NOTHING, Resources, add_up
 from stowage_testbed.observe.change import Change, JsonObject, Verb
-from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN, Claim, DeviceClass, DeviceRequest
+from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN, AllocatedDevice, Claim, DeviceClass, DeviceRequest
 from stowage_testbed.observe.device_pool import WHOLE, Pool, Slice, read_slice
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.raw_body import decode
@@ -34,6 +34,8 @@ class _Counted(NamedTuple):
     """What each node has."""
     serving: Mapping[str, str]
     """The class that serves an extended resource."""
+    tainted: Mapping[str, int]
+    """How many devices of a node have a taint, or a partition that has one."""
 
 
 _Part = tuple[Pool, str, Fraction]  # Of a bin of a pool
@@ -86,6 +88,20 @@ class DeviceBook:
         """Return the devices that a node has: those that its slices list, whatever their taints."""
         return self._count().rooms.get(node, NOTHING)
 
+    def count_tainted(self, node: str) -> int:
+        """Return how many devices of a node have a taint, or a partition that has one."""
+        return self._count().tainted.get(node, 0)
+
+    def keep_only(self, kind: str, uids: Collection[str]) -> None:
+        """Take that all other objects of a kind are gone."""
+        self._count()
+        known = {
+            RESOURCE_SLICES.kind: self._slices.keys(),
+            DEVICE_CLASSES.kind: self._classes.keys(),
+            RESOURCE_CLAIMS.kind: self._claims.keys(),
+        }
+        self._unread |= dict.fromkeys(known[kind] - set(uids), (kind, None))
+
     def requests_of(self, pod: Pod, listed: Collection[str] = ()) -> Resources:
         """Return what a pod requests, with the devices that it holds, or requests as long as it has no node.
 
@@ -107,12 +123,17 @@ class DeviceBook:
         """Return what a pod holds of the devices that are there; one that has vanished is counted no longer."""
         self._count()
         parts: list[_Part] = []
-        for result in (one for claim in self._of_user.get(uid, ()) for one in self._claims[claim].allocated()):
+        for result in self.allocated(uid):
             pool = self._pools.get((result.driver, result.pool))
             if pool and (device := pool.devices.get(result.device)):
                 part = device.part(result.consumed_capacity)
                 parts += [(pool, name, of_bin * part) for name, of_bin in device.bins]
         return self._add_up(parts)
+
+    def allocated(self, uid: str) -> list[AllocatedDevice]:
+        """Return what is allocated to the claims that count for a pod, also devices that have vanished."""
+        self._count()
+        return [one for claim in self._of_user.get(uid, ()) for one in self._claims[claim].allocated()]
 
     def _expect(self, request: DeviceRequest) -> Resources:
         """Return what a request takes of the first devices that it selects; nothing if there are none."""
@@ -208,8 +229,9 @@ class DeviceBook:
             for of in counted:
                 for name in pool.bins_of.get(of, ()):
                     rooms[pool.node_of[name]][DEVICES + of] += DEVICE
+        tainted = Counter(pool.node_of[name] for pool in present.values() for name in pool.tainted)
         serving = _find_serving(self._classes.values())
-        return _Counted(counted, {node: Resources(room) for node, room in rooms.items()}, serving)
+        return _Counted(counted, {node: Resources(room) for node, room in rooms.items()}, serving, tainted)
 
 
 def _find_serving(classes: Collection[DeviceClass]) -> dict[str, str]:

@@ -94,6 +94,11 @@ class AllocatedDevice(msgspec.Struct, rename="camel"):
     share_id: str = msgspec.field(default="", name="shareID")
     consumed_capacity: dict[str, str] = msgspec.field(default_factory=dict)
 
+    def in_words(self) -> str:
+        """Return its name, with the amounts of a share."""
+        amounts = ", ".join(f"{name} {amount}" for name, amount in self.consumed_capacity.items())
+        return f"{self.device} ({amounts})" if amounts else self.device
+
 
 class _Results(msgspec.Struct):
     results: list[AllocatedDevice] = msgspec.field(default_factory=list)

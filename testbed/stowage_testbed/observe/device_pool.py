@@ -186,6 +186,8 @@ class Pool:
         """By class, the bins that some device of it lies in."""
         self.node_of = {name: one.node for one in self.devices.values() for name, _ in one.bins if one.node}
         """The node of each bin."""
+        self.tainted = {name for one in self.devices.values() if one.taints for name, _ in one.bins if one.node}
+        """The bins in which some device has a taint."""
         self.unreadable: set[str] = set()
         """Classes with an expression that cannot be evaluated."""
         self._classify(classes)

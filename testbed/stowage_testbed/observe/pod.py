@@ -27,10 +27,11 @@ _HASH = "pod-template-hash"
 class Pod:
     """One pod as last seen.
 
-    ``requests`` are what it takes of a node beside devices; ``claims`` name its ResourceClaims that are known. ``node``
-    is empty without one; the owner is its controller. ``ready`` is the condition ``Ready``, ``waiting_*`` what
-    ``PodScheduled=False`` says, ``disruption`` the reason of ``DisruptionTarget``. ``reservation`` is the UID of the
-    plan or reservation whose room the pod says that it took.
+    ``requests`` are what it takes of a node beside devices; ``claims`` name its ResourceClaims that are known, of which
+    it ``lacks_claims`` as long as the controller has not made all of them. ``node`` is empty without one; the owner is
+    its controller. ``ready`` is the condition ``Ready``, ``waiting_*`` what ``PodScheduled=False`` says, ``disruption``
+    the reason of ``DisruptionTarget``. ``reservation`` is the UID of the plan or reservation whose room the pod says
+    that it took.
     """
 
     uid: str
@@ -51,6 +52,7 @@ class Pod:
     waiting_message: str
     reservation: str
     claims: tuple[str, ...] = ()
+    lacks_claims: bool = False
 
     @property
     def key(self) -> str:
@@ -139,6 +141,7 @@ class _Mapping(msgspec.Struct, rename="camel"):
 
 
 class _Extended(msgspec.Struct, rename="camel"):
+    resource_claim_name: str | None = None
     request_mappings: list[_Mapping] = msgspec.field(default_factory=list)
 
 
@@ -189,7 +192,10 @@ def _read(pod: _Pod) -> Pod:
     waiting = conditions.get(("PodScheduled", "False"), _NO_CONDITION)
     disrupted = conditions.get(("DisruptionTarget", "True"), _NO_CONDITION)
     noted = bytes(metadata.annotations)
-    claims = [*(spec.resource_claims or ()), *(status.resource_claim_statuses or ())]
+    listed = spec.resource_claims or []
+    claims = [*listed, *(status.resource_claim_statuses or ())]
+    # Of a claim by template the status says the name, or that none is needed.
+    lacking = sum(not one.resource_claim_name for one in listed) > len(status.resource_claim_statuses or ())
     requests = _share_requests(
         # A container's other fields differ from pod to pod of one template.
         msgspec.json.encode((spec.init_containers, spec.containers, spec.resources, spec.overhead))
@@ -197,6 +203,7 @@ def _read(pod: _Pod) -> Pod:
     if extended := status.extended_resource_claim_status:
         # These are devices, which the node does not list.
         requests = requests.without(*(one.resource_name for one in extended.request_mappings))
+        claims.append(_Claim(extended.resource_claim_name))
     # Thousands of pods share these words, and each pod's changes its names.
     return Pod(
         uid=intern(metadata.uid),
@@ -216,6 +223,7 @@ def _read(pod: _Pod) -> Pod:
         waiting_reason=intern(waiting.reason or ""),
         waiting_message=intern(waiting.message or ""),
         reservation=_read_reservation(msgspec.json.decode(noted)) if ALLOCATED.encode() in noted else "",
+        lacks_claims=lacking,
         claims=tuple(intern(one.resource_claim_name) for one in claims if one.resource_claim_name),
     )
 

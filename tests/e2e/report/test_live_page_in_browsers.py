@@ -10,6 +10,7 @@ from made_clusters import page_of
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 
+from stowage_testbed.cluster.devices import Devices, DeviceTaint, make_classes, make_pool
 from stowage_testbed.live.server import saved_page
 from stowage_testbed.live.state import LiveState
 from stowage_testbed.observe.change import Change, ReceiptClock, Verb
@@ -146,6 +147,38 @@ def test_what_the_scheduler_says_is_summed_up(open_page: Callable[[str], Page]) 
         ["a", "default", "0", "2"],
         ["b", "default", "0", "1"],
     ]
+    assert page.violations() == []
+
+
+def test_devices_can_be_chosen_and_each_pod_names_its_own(open_page: Callable[[str], Page]) -> None:
+    """Who looks for what a GPU does should not have to read claims."""
+    metadata = {"namespace": "default", "uid": "uid-train", "name": "train"}
+    claims = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
+    t4 = Devices(model="T4", count=2, memory="16Gi", taints=(DeviceTaint(key="sick", effect="NoSchedule"),))
+    result = {"driver": t4.driver, "pool": "n1", "device": "gpu-1"}
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [{"uid": "uid-train"}]}
+    state, receipt = LiveState(), ReceiptClock().now()
+    bodies = [
+        *(("DeviceClass", one) for one in make_classes([t4])),
+        *(("ResourceSlice", one) for one in make_pool("n1", [t4])),
+        ("Node", {"metadata": {"name": "n1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}),
+        ("ResourceClaim", {"metadata": {**metadata, "name": "gpu", "uid": "uid-gpu"}, "status": status}),
+        ("Pod", {"metadata": metadata, "spec": {"nodeName": "n1", **claims}}),
+        ("Pod", {"metadata": {**metadata, "name": "web", "uid": "uid-web"}, "spec": {"nodeName": "n1"}}),
+    ]
+    for _, body in bodies:
+        body["metadata"].setdefault("uid", body["metadata"]["name"])
+    state.begin(Change(kind, Verb.LISTED, receipt, body) for kind, body in bodies)
+    page = open_page(saved_page("n1", {"now": {**state.now(), "began": 0, "clock": 0}, "past": state.past()}))
+
+    page.choose("resource", "devices/t4 requested")
+    page.press("#nodes", Keys.HOME)
+
+    assert page.find("#words").text == "n1: 2 pods, devices/t4 50 %, 2 devices have a taint"
+    titles = page.run("return [...document.querySelectorAll('#node th')].map((one) => one.innerText)")
+    assert titles == ["pod", "workload", "priority", "devices"]
+    assert [row[-1] for row in page.listed_pods()] == ["gpu-1", ""]
+    assert page.find("#node .note").text == "Of this node, 2 devices have a taint."
     assert page.violations() == []
 
 

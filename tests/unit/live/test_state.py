@@ -10,11 +10,12 @@ import msgspec
 import pytest
 
 from stowage_testbed.amounts.resources import Resources
+from stowage_testbed.cluster.devices import Devices, make_classes, make_pool
 from stowage_testbed.live.history import GONE, MOST_STEPS, NO_POD, PlanLog, see_plan
-from stowage_testbed.live.state import ENDING, NOT_TRIED, PLACED, WAITING, LiveState
+from stowage_testbed.live.state import ENDING, NO_CLAIMS, NOT_TRIED, PLACED, WAITING, LiveState
 from stowage_testbed.observe.change import Change, JsonObject, ReceiptClock, Verb
-from stowage_testbed.observe.source import NODES, PODS
-from stowage_testbed.observe.watches import Interrupted, Relisted, Resumed
+from stowage_testbed.observe.source import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from stowage_testbed.observe.watches import Arrival, Interrupted, Relisted, Resumed
 
 CLOCK = ReceiptClock()
 POD_COLUMNS = len(NO_POD)
@@ -59,7 +60,7 @@ def begun(*bodies: tuple[str, JsonObject], most: int = 1000) -> LiveState:
     return state
 
 
-def told(state: LiveState, *changes: Change) -> dict[str, Any]:
+def told(state: LiveState, *changes: Arrival) -> dict[str, Any]:
     for change in changes:
         state.take(change)
     message = state.flush(100)
@@ -105,7 +106,7 @@ def test_what_is_there_is_told_by_numbers_and_their_names() -> None:
 
     size = Resources(cpu=4000, memory=8 * 2**30, pods=110)
     assert now["nodeNames"] == ["n1", "n2"]
-    assert now["nodeKinds"] == [("a", (), size), ("a", ("not ready", "cordoned"), size)]
+    assert now["nodeKinds"] == [("a", (), size, ""), ("a", ("not ready", "cordoned"), size, "")]
     asks = Resources(cpu=500, memory=2**30, pods=1)
     assert now["podKinds"] == [("web", 0, asks, "default")]
     assert now["whys"] == [NO_ROOM, NOT_TRIED]
@@ -210,6 +211,78 @@ def test_too_many_messages_lose_their_numbers(monkeypatch: pytest.MonkeyPatch) -
     state = begun(*(("Pod", pod) for pod in pods))
     last = "n/n nodes are available: n full."
     assert state.now()["whys"] == [*said[:2], last]
+
+
+T4 = Devices(model="T4", count=2, memory="16Gi")
+
+
+def devices(taint: str = "") -> list[tuple[str, JsonObject]]:
+    """Return the class and the slice of two GPUs of n1, the second with a taint if one is named."""
+    (device_class,), (made,) = make_classes([T4]), make_pool("n1", [T4])
+    if taint:
+        made["spec"]["devices"][1]["taints"] = [{"key": taint, "effect": "NoExecute"}]
+    named = [("ResourceSlice", made), ("DeviceClass", device_class)]
+    return [(kind, {**one, "metadata": {"name": one["metadata"]["name"], "uid": kind}}) for kind, one in named]
+
+
+def a_claim(*devices: str, user: str = "", **amounts: str) -> JsonObject:
+    result = {"driver": T4.driver, "pool": "n1", "consumedCapacity": amounts}
+    allocation = {"allocation": {"devices": {"results": [{**result, "device": one} for one in devices]}}}
+    status = {**allocation, "reservedFor": [{"uid": user}]} if user else {}
+    return {"metadata": {"name": "gpu", "namespace": "default", "uid": "uid-gpu"}, "status": status}
+
+
+def asking(name: str, node: str = "") -> JsonObject:
+    body = a_pod(name, node)
+    return {**body, "spec": {**body["spec"], "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}}
+
+
+def test_devices_of_nodes_and_what_pods_hold_of_them_are_told() -> None:
+    """A class is a resource that can be chosen, and of each pod the page names its devices."""
+    pods = (("Pod", asking("a", "n1")), ("Pod", a_pod("b", "n1")))
+    state = begun(*pods, ("Node", a_node("n1")), *devices(), ("ResourceClaim", a_claim("gpu-0", user="uid-a")))
+
+    now = state.now()
+
+    ((_, _, room, wrong),) = now["nodeKinds"]
+    assert (room["devices/t4"], wrong) == (2000, "")
+    rows = pods_of(numbers(now["pods"]), now["podNames"])
+    held = {name: now["podKinds"][kind][2]["devices/t4"] for name, (kind, *_) in rows.items()}
+    assert held == {"default/a": 1000, "default/b": 0}
+    assert {name: row[3] >= 0 and now["whys"][row[3]] for name, row in rows.items()} == {
+        "default/a": "gpu-0",
+        "default/b": False,
+    }
+
+
+def test_a_pod_whose_claims_are_not_made_says_so() -> None:
+    """The scheduler leaves it alone and says nothing, for example if there is no such template."""
+    body = a_pod("a")
+    spec = {**body["spec"], "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}]}
+    state = begun(("Pod", {**body, "spec": spec}))
+    assert state.now()["whys"] == [NO_CLAIMS]
+
+    status = {**body["status"], "resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "gpu"}]}
+    assert told(state, changed("Pod", {**body, "spec": spec, "status": status}))["whys"] == [NOT_TRIED]
+
+
+def test_news_of_devices_change_the_nodes_and_pods_that_they_are_about() -> None:
+    """A claim comes by another watch than its pod, and before or after it."""
+    state = begun(("Node", a_node("n1")), *devices(), ("ResourceClaim", a_claim()), ("Pod", asking("a", "n1")))
+    assert state.now()["whys"] == []
+
+    message = told(state, changed("ResourceClaim", a_claim("gpu-0", "gpu-1", user="uid-a", memory="8Gi")))
+    assert message["whys"] == ["gpu-0 (memory 8Gi), gpu-1 (memory 8Gi)"]
+    assert "nodes" not in message
+    message = told(state, *(changed(*one) for one in devices("sick")))
+    assert [kind[3] for kind in message["nodeKinds"]] == ["1 device has a taint"]
+    assert "pods" not in message
+    message = told(state, Relisted(RESOURCE_SLICES, (), CLOCK.now()))
+    assert [(kind[2]["devices/t4"], kind[3]) for kind in message["nodeKinds"]] == [(0, "")]
+    # It holds nothing that is there, as before it had the claim, but the claim stays allocated.
+    assert message["pods"] == [0, 0, 0, PLACED, 0]
+    message = told(state, Relisted(RESOURCE_CLAIMS, (), CLOCK.now()))
+    assert message["pods"][-1] == -1
 
 
 def owned(kind: str, name: str) -> list[dict[str, Any]]:

@@ -42,15 +42,18 @@ function nodePart(panel, moment, node, many, timed) {
 function podTable(run, pods, timed) {
   if (!pods.length) return element("p", {}, "No pod is here at this moment.");
   const head = element("tr");
-  const titles = ["pod", "workload", "priority", ...(timed ? ["here since"] : [])];
+  // Of pods that are seen live it is known which devices are allocated to them.
+  const allocated = run.devices && pods.some(run.devices);
+  const titles = ["pod", "workload", "priority", ...(allocated ? ["devices"] : []), ...(timed ? ["here since"] : [])];
   for (const title of titles) {
     head.append(element("th", { scope: "col" }, title));
   }
   const body = element("tbody");
   for (const pod of pods.slice(0, MOST_LISTED)) {
     const [workload, priority] = run.kinds[run.kind[pod]];
+    const devices = allocated ? [run.devices(pod)] : [];
     const since = timed ? [seconds(run.starts[pod])] : [];
-    const cells = [run.names[pod], workload, String(priority), ...since];
+    const cells = [run.names[pod], workload, String(priority), ...devices, ...since];
     body.append(element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
   }
   const table = element("table", { class: "pods" }, element("thead", {}, head), body);

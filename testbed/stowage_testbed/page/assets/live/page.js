@@ -173,7 +173,7 @@ function nodeWords(node) {
   const resource = byId("resource").value;
   const has = roomOf(world, node, resource);
   const pods = moment.first[node + 1] - moment.first[node];
-  const notes = notesOf(world, node).map((note) => `, ${note}`).join("");
+  const notes = [...notesOf(world, node), ...devicesOf(world, node)].map((note) => `, ${note}`).join("");
   const share = has ? `, ${resource} ${percent(moment.load[node] / has)}` : "";
   return `${world.cluster.names[node]}: ${plural(pods, "pod")}${share}${notes}`;
 }
@@ -183,12 +183,19 @@ function nodeParts() {
   if (chosen === null || world.nodes.values[chosen] === undefined || world.nodes.values[chosen] < 0) {
     return [element("p", { class: "hint" }, "Choose a node above to list its pods.")];
   }
-  const run = { ...world.run, kind: new Proxy({}, { get: (_, row) => world.pods.values[row * POD] }) };
+  const { values } = world.pods;
+  const run = {
+    ...world.run,
+    kind: new Proxy({}, { get: (_, row) => values[row * POD] }),
+    devices: (row) => world.whys[values[row * POD + 3]] ?? "",
+  };
   const name = world.cluster.names[chosen];
   const notes = notesOf(world, chosen);
   const panel = { run, cluster: world.cluster, title: "node", bars: [{ name, nodes: [chosen] }] };
   const parts = nodeDetail(panel, { nodes: { [chosen]: podsOn(moment, chosen) } }, 0);
-  return notes.length ? [...parts, element("p", { class: "warning" }, `This node is ${notes.join(", ")}.`)] : parts;
+  const said = devicesOf(world, chosen).map((words) => element("p", { class: "note" }, `Of this node, ${words}.`));
+  const warned = notes.length ? [element("p", { class: "warning" }, `This node is ${notes.join(", ")}.`)] : [];
+  return [...parts, ...said, ...warned];
 }
 
 // ---- plans and tables

@@ -308,3 +308,8 @@ function roomOf(world, node, resource) {
 function notesOf(world, node) {
   return world.nodeKinds[world.nodes.values[node]]?.[1] ?? [];
 }
+
+// What is wrong with its devices, which keeps no pod away that needs none.
+function devicesOf(world, node) {
+  return [world.nodeKinds[world.nodes.values[node]]?.[3] ?? ""].filter((words) => words);
+}
