@@ -311,7 +311,7 @@ func (e *Execution) retarget(s *step) {
 		e.change(to, 0, -1, 1)
 	} else {
 		e.settle(e.target(s))
-		e.untold = append(e.untold, placeChange{s.Pod.ReplicaKey(), to.Node, s.To})
+		e.untold = append(e.untold, placeChange{key: s.Pod.ReplicaKey(), from: to.Node, to: s.To})
 		s.To = to.Node
 		e.change(to, -1, 0, 1)
 	}
@@ -324,10 +324,11 @@ func (e *Execution) retarget(s *step) {
 }
 
 // placeChange is a place that a waiting pod has left to a move, and the one that it has taken for it; or, if to is empty, one
-// that was dropped.
+// that was dropped, or that the pod called arrived has.
 type placeChange struct {
 	key      snapshot.ReplicaKey
 	from, to string
+	arrived  types.UID
 }
 
 // settle counts a pod that has taken the place of a replacement, or has arrived there, as one that waited.
@@ -368,6 +369,7 @@ func (e *Execution) Bound(uid types.UID) bool {
 	delete(e.holders, uid)
 	e.bound++
 	if !held.replaces {
+		e.untold = append(e.untold, placeChange{key: held.place.key, from: held.place.Node, arrived: uid})
 		return true
 	}
 	if !held.ready {

@@ -355,10 +355,20 @@ func (e *Execution) tell(one placeChange, steps []*packingplan.Step) (changed bo
 			told.State != packingplan.Bound && told.State != packingplan.NotNeeded
 	}
 	waits := func(told *packingplan.Step) bool { return e.waiting[types.UID(told.PodUID)].pod != nil }
-	at := slices.IndexFunc(steps, func(told *packingplan.Step) bool { return arrives(told) && told.To == one.from })
+	at := slices.IndexFunc(steps, func(told *packingplan.Step) bool {
+		return arrives(told) && told.To == one.from && (one.arrived == "" || told.From != "")
+	})
 	switch {
 	case at < 0:
 		return false
+	case one.arrived != "": // at the target of a move that a former process began
+		own := slices.IndexFunc(steps, func(told *packingplan.Step) bool { return told.PodUID == string(one.arrived) })
+		if own >= 0 {
+			steps[own].To, steps[at].To = steps[at].To, steps[own].To
+		} else {
+			steps[at].State = packingplan.Bound
+		}
+		return true
 	case one.to != "":
 		steps[at].To = one.to
 		return true

@@ -225,6 +225,37 @@ func TestPlacesThatAreDroppedAreToldToLaterProcesses(t *testing.T) {
 	}
 }
 
+// The replacement of a pod that a former process evicted has come. If it goes before a further process takes the plan over,
+// that must not wait for another one: the pods that come then are placed wherever there is room.
+func TestArrivalForAMoveOfAFormerProcessIsTold(t *testing.T) {
+	for _, named := range []bool{false, true} { // whether the plan names the pod that arrives
+		c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100))
+		pod := c.add("web", "", size(60, 60), 0)
+		step := func(uid, from, to string, state packingplan.State) *packingplan.Step {
+			return &packingplan.Step{PodUID: uid, OwnerUID: "web", Class: pod.Class, From: from, To: to, State: state}
+		}
+		told := []*packingplan.Step{step("gone", "n1", "n0", packingplan.Gone)}
+		of := &plan.Plan{Placements: []plan.Step{{Pod: pod, To: "n0"}}}
+		if named {
+			told = append(told, step(string(pod.Object.UID), "", "n1", ""))
+			of.Placements = append(of.Placements, plan.Step{Pod: c.add("web", "", size(60, 60), 0), To: "n1"})
+		}
+		e := executor.New(of, c.free(), 0)
+
+		took, bound := e.Reserve(pod.Object, "n0", true), e.Bound(pod.Object.UID)
+
+		changed := e.Describe(told)
+		switch {
+		case !took || !bound || !changed || e.Describe(told):
+			t.Errorf("named %t: took %t, bound %t, changed %t", named, took, bound, changed)
+		case !named && told[0].State != packingplan.Bound:
+			t.Errorf("the move is %s", told[0].State)
+		case named && (told[0].State != packingplan.Gone || told[0].To != "n1" || told[1].To != "n0"):
+			t.Errorf("told %+v, %+v, want their targets exchanged", told[0], told[1])
+		}
+	}
+}
+
 // A pod whose target gets its room as soon as a replacement elsewhere is ready does not go before that.
 func TestNoPodGoesEarlyForAReplacementThatIsStarting(t *testing.T) {
 	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 5, size(100, 100))

@@ -187,7 +187,7 @@ func (d *drain) describe() (changed bool) {
 	return changed
 }
 
-func (d *drain) conclude(ctx context.Context, _ bool) {
+func (d *drain) conclude(ctx context.Context) {
 	d.idle.open(ctx)
 	d.seen = d.observe()
 }

@@ -42,8 +42,6 @@ type placing struct {
 	changed  time.Time
 	// shortSince is since when a node has lacked room, by node.
 	shortSince map[string]time.Time
-	// adopted are the moves of the record whose pod a former process had evicted.
-	adopted []*packingplan.Step
 }
 
 // BeginPlacing begins to carry out a plan whose pods this scheduler places. The execution is that of the plan checked on the
@@ -55,7 +53,7 @@ func (r *Runner) BeginPlacing(record *packingplan.Record, rules snapshot.Rules, 
 	p := &placing{Execution: execution, in: e, states: statesOf(now, after), dirty: true,
 		touched: slices.AppendSeq(checked.Nodes(), maps.Keys(execution.Outstanding())),
 		changed: r.Clock.Now(), deadline: r.Clock.Now().Add(timeoutFor(checked, r.Args))}
-	e.order, p.adopted = p, left.adopted
+	e.order = p
 	p.AwaitReady(left.starting...)
 	for _, pod := range left.starting {
 		// They may have become ready since the snapshot was taken.
@@ -126,13 +124,7 @@ func (p *placing) describe() bool {
 	return p.Describe(p.in.Record.Status.Steps)
 }
 
-func (p *placing) conclude(_ context.Context, completed bool) {
-	if completed {
-		for _, move := range p.adopted {
-			move.State = packingplan.Bound
-		}
-	}
-}
+func (p *placing) conclude(context.Context) {}
 
 // noteGone reports to the execution which pods have left their nodes, also those whose eviction was not answered.
 func (p *placing) noteGone() {

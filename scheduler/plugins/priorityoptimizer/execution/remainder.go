@@ -18,8 +18,6 @@ import (
 // Remainder is what is left of a plan.
 type Remainder struct {
 	Steps []*packingplan.Step
-	// adopted are the moves whose pod was evicted and whose replacement still waits.
-	adopted []*packingplan.Step
 	// starting are the replacements that have not been ready yet.
 	starting []*v1.Pod
 	// Awaited are the moves whose pod has left, and whose replacement is still to come.
@@ -61,8 +59,7 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 			left.Awaited = append(left.Awaited, part.Awaited...)
 		}
 		if whole {
-			left.Steps, left.adopted = append(left.Steps, part.Steps...), append(left.adopted, part.adopted...)
-			left.starting = append(left.starting, part.starting...)
+			left.Steps, left.starting = append(left.Steps, part.Steps...), append(left.starting, part.starting...)
 		}
 	}
 	return left
@@ -95,7 +92,7 @@ func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, wa
 		}
 		waiting[snapshot.ReplicaKeyOf(step)] = pods[1:]
 		r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(pods[0].Object.UID), To: step.To})
-		r.adopted, r.starting = append(r.adopted, step), append(r.starting, pods[0].Object)
+		r.starting = append(r.starting, pods[0].Object)
 	}
 	return true
 }
