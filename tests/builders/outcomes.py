@@ -151,11 +151,11 @@ def a_plan(name: str = "plan-1") -> ObservedPlan:
     )
 
 
-def some_records(audit_log: Path, nodes: Sequence[Mapping[str, Any]] = ()) -> RunRecorder:
+def some_records(audit_log: Path, **bodies: Sequence[Mapping[str, Any]]) -> RunRecorder:
     """Return what was recorded of a scenario in which little happened."""
     records = SimpleNamespace(
         changes=tuple,
-        bodies=lambda kind: nodes if kind == "Node" else [],
+        bodies=lambda kind: bodies.get(kind, ()),
         log_texts=lambda: {"deterministic-scheduler": "one line\n"},
         audit_log=audit_log,
         audit_start=BEGINNING,

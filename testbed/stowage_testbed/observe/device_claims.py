@@ -109,6 +109,7 @@ class _Allocation(msgspec.Struct):
 
 
 class _User(msgspec.Struct):
+    name: str = ""
     uid: str = ""
 
 

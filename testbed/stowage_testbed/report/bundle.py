@@ -3,7 +3,8 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +15,11 @@ import yaml
 
 from stowage_testbed.observe.audit import AuditLogMissingError, AuditReader
 from stowage_testbed.observe.change import write_event_table
+from stowage_testbed.observe.device_claims import Claim
+from stowage_testbed.observe.device_pool import read_slice
 from stowage_testbed.observe.node import read_node, ready_of
 from stowage_testbed.observe.pod import read_pod
+from stowage_testbed.observe.raw_body import decode
 from stowage_testbed.run.listener import Listener, RunRecorder
 from stowage_testbed.run.outcome import RUN_FILE, RunOutcome, ScenarioOutcome, ScenarioResult, find_divergences
 from stowage_testbed.scenario.steps.replaying import list_replayed_files
@@ -107,6 +111,25 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
+def _list_devices(records: RunRecorder) -> Iterator[list[str]]:
+    """Yield the devices of all slices with who holds them, and those that are held although no slice has them."""
+    holders: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for claim in (decode(body, Claim) for body in records.bodies("ResourceClaim")):
+        pods = ", ".join(one.name for one in claim.status.reserved_for) or "no pod"
+        for one in claim.allocated():
+            amounts = one.in_words().removeprefix(one.device)
+            holders[one.driver, one.pool, one.device].append(f"{pods} by {claim.metadata.name}{amounts}")
+    specs = [read_slice(body).spec for body in records.bodies("ResourceSlice")]
+    for spec in sorted(specs, key=lambda spec: (spec.node_name, spec.driver, spec.pool.name)):
+        for device in spec.devices:
+            held = holders.pop((spec.driver, spec.pool.name, device.name), [])
+            taints = ", ".join(f"{taint['key']}:{taint['effect']}" for taint in device.taints)
+            pool = f"{spec.driver}/{spec.pool.name}"
+            yield [spec.node_name or device.node_name or "-", pool, device.name, "; ".join(held) or "-", taints]
+    for (driver, pool_name, name), held in sorted(holders.items()):
+        yield ["in no slice", f"{driver}/{pool_name}", name, "; ".join(held), ""]
+
+
 def write_evidence(folder: Path, outcome: ScenarioOutcome, records: RunRecorder) -> None:
     """Write what may explain why a scenario failed."""
     failures = [
@@ -135,10 +158,13 @@ def write_evidence(folder: Path, outcome: ScenarioOutcome, records: RunRecorder)
         ]
         for body in sorted(records.bodies("Node"), key=lambda body: str(body["metadata"]["name"]))
     ]
+    devices = list(_list_devices(records))
+    of_devices = {"devices.txt": plain_table(("node", "pool", "device", "held by", "taints"), devices) + "\n"}
     texts = {
         "what-failed.txt": "\n".join(failures) + "\n",
         "pods.txt": plain_table(("pod", "workload", "priority", "phase", "node", "waits for"), pods) + "\n",
         "nodes.txt": plain_table(("node", "ready", "has", "taints"), nodes) + "\n",
+        **(of_devices if devices else {}),
         "events.txt": write_event_table(records.bodies("Event")),
         "plans.yaml": yaml.safe_dump_all([dict(plan) for plan in records.bodies("PackingPlan")]),
         **{f"{name}.log": text for name, text in records.log_texts().items()},

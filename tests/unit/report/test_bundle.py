@@ -2,13 +2,16 @@
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from amounts import GPU
 from outcomes import FAILED, a_plan, a_run, a_stepped_outcome, an_outcome, some_records
 from rich.console import Console
 
+from stowage_testbed.cluster.devices import Devices, DeviceTaint, make_pool
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import draw_comparison, write_page
 from stowage_testbed.run.listener import Listener
@@ -60,7 +63,7 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
     """The cluster is gone by the time anyone asks why; nothing else leaves a folder."""
     offers = {"cpu": "4", "memory": "8Gi", "nvidia.com/gpu": "2", "pods": "10"}
     node = {"metadata": {"name": "n1"}, "status": {"allocatable": offers}}
-    records = some_records(tmp_path / "audit.log", [node])
+    records = some_records(tmp_path / "audit.log", Node=[node])
     told = Told()
     bundle = Bundle(tmp_path, "run-1", {}, told)
     bundle.scenario_finished(an_outcome(), records)
@@ -84,6 +87,35 @@ def test_a_failure_leaves_its_evidence_and_says_where(tmp_path: Path) -> None:
     assert str(folder) in told.said[0]
     caught = bundle.folder / "failed" / "burst-small" / "round-1" / "caught"
     assert (caught / "web.txt").read_text() == "kind: D\n"
+
+
+def test_a_failure_with_devices_tells_who_holds_them(tmp_path: Path) -> None:
+    """Why a pod found none is in slices and claims, which nobody reads side by side."""
+    taint = DeviceTaint(key="sick", effect="NoExecute")
+    sets = [Devices(model="A100", count=1, memory="80Gi", shares=True), Devices(model="T4", count=1, taints=(taint,))]
+
+    def claim(name: str, device: str, *pods: str, **amounts: str) -> dict[str, Any]:
+        result = {"driver": "gpu.stowage.dev", "pool": "n1", "device": device, "consumedCapacity": amounts}
+        status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [{"name": one} for one in pods]}
+        return {"metadata": {"name": name, "namespace": "ns"}, "status": status}
+
+    claims = [
+        claim("some", "gpu-0", "web-1", memory="20Gi"),
+        claim("more", "gpu-0", "web-2", "web-3", memory="5Gi"),
+        claim("lost", "gpu-7", "web-4"),
+    ]
+    records = some_records(tmp_path / "audit.log", ResourceSlice=make_pool("n1", sets), ResourceClaim=claims)
+    bundle = Bundle(tmp_path, "run-1", {})
+    bundle.scenario_finished(an_outcome(checks=(FAILED,)), records)
+
+    text = (bundle.folder / "failed" / "paper-figure-1" / "round-1" / "devices.txt").read_text()
+    rows = [re.split(r" {2,}", line.strip()) for line in text.splitlines()]
+    assert rows == [
+        ["node", "pool", "device", "held by", "taints"],
+        ["n1", "gpu.stowage.dev/n1", "gpu-0", "web-1 by some (memory 20Gi); web-2, web-3 by more (memory 5Gi)"],
+        ["n1", "gpu.stowage.dev/n1", "gpu-1", "-", "sick:NoExecute"],
+        ["in no slice", "gpu.stowage.dev/n1", "gpu-7", "web-4 by lost"],
+    ]
 
 
 def test_a_bundle_shows_steps_and_window_and_holds_the_trace(tmp_path: Path) -> None:
