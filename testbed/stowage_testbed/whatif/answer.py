@@ -11,6 +11,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.api.label_selector import selects
 from stowage_testbed.text.tables import count
 from stowage_testbed.toolchain.manifest import is_of_minor
+from stowage_testbed.whatif.devices import device_rooms
 from stowage_testbed.whatif.emptying import Scope
 from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, Proof, StillPending, Tier, Verdict
@@ -207,7 +208,7 @@ class _Answer:
                 helped=self._helped,
             ),
             kept=Immovable(snapshot).by_rule(),
-            room=rooms(snapshot),
+            room=(*rooms(snapshot), *device_rooms(self._inventory, snapshot)),
             used_nodes=in_use.before if known else None,
             needed_nodes=in_use.after if known else None,
             fewest_nodes=least.nodes if known else None,

@@ -12,6 +12,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.optimizer_service.service import RunningService, no_answer, running_service
 from stowage_testbed.simulate.instance import Continued, Instance, PlanJudgement, Question, Verification
 from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, find_profile
+from stowage_testbed.whatif.devices import needs_in_words
 from stowage_testbed.whatif.findings import NotJudged
 from stowage_testbed.whatif.inventory import Inventory, Manifest, part_of, shown_pods, uid_of, unreadable_needs
 from stowage_testbed.whatif.settings import PlanLimits
@@ -121,7 +122,13 @@ class Proposal:
 
     def refused(self) -> list[NotJudged]:
         """Return what the optimiser did not take in."""
-        return [NotJudged(one.reason, one.subject, one.detail) for one in self.refusals]
+        needs = {f"class {one.id}": needs_in_words(one.unsupported) for one in self.snapshot.pod_classes}
+        return [
+            NotJudged(
+                one.reason, one.subject, f"it needs {needs[one.subject]}" if needs.get(one.subject) else one.detail
+            )
+            for one in self.refusals
+        ]
 
     def objected(self) -> list[NotJudged]:
         """Return what the scheduler's plugins said of the plans that they refused."""

@@ -102,15 +102,16 @@ class IrremovableNode(Struct, frozen=True):
 
 
 class Room(Struct, frozen=True):
-    """A resource of all nodes together: in thousandths of a core, bytes, or its own unit.
+    """A resource of all nodes together: in thousandths of a core or of a device, bytes, or its own unit.
 
-    Stranded is what is free where no pod that asks for the resource fits for want of another.
+    Stranded is what is free where no pod that asks for the resource fits for want of another; it is unknown where pods
+    take parts of devices.
     """
 
     resource: str
     capacity: int
     free: int
-    stranded: int
+    stranded: int | None
     nodes: int
     free_nodes: int
     largest_free: int

@@ -9,6 +9,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_testbed.amounts.resources import ONE_POD, resources_of
 from stowage_testbed.metrics.free_room import FreeRoom
 from stowage_testbed.simulate.instance import Continued
+from stowage_testbed.whatif.devices import needs_in_words
 from stowage_testbed.whatif.findings import Kept, Room, Tier
 
 GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
@@ -16,8 +17,8 @@ GOES_WITH_ITS_NODE = frozenset({"daemonset", "mirror", "static"})
 
 TERMINATING = "terminating"  # The rule for pods that are leaving; their room comes free
 UNSUPPORTED = "unsupported"  # Why a pod stays that no rule of the cluster keeps: plans cannot say what it needs
-DEVICES = "devices.stowage.dev/"
-"""Begins the name of an amount of devices, before what is asked of them."""
+OF_REQUESTS = "devices.stowage.dev/"
+"""Begins the name of an amount of devices in a snapshot: those that serve some requests, by names for these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ def leaving_in_turn(snapshot: pb.Snapshot) -> pb.Snapshot:
 
 
 def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
-    """Return cpu, memory and each other resource of the nodes, as requests leave them.
+    """Return cpu, memory and each other resource of the nodes but devices, as requests leave them.
 
     Selectors and taints do not count.
     """
@@ -140,7 +141,7 @@ def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
     shapes = {takes[one.id] for one in snapshot.pod_classes}
     return tuple(
         Room(
-            resource=name.removeprefix(DEVICES),
+            resource=name,
             capacity=sum(size.tolist()),
             free=sum(free.tolist()),
             stranded=there.count_stranded(shapes, name),
@@ -150,7 +151,7 @@ def rooms(snapshot: pb.Snapshot) -> tuple[Room, ...]:
         )
         for name in there.names
         for size, free in [(there.size[name], there.free[name])]
-        if size.any()
+        if size.any() and not name.startswith(OF_REQUESTS)
     )
 
 
@@ -161,7 +162,9 @@ def refused_classes(snapshot: pb.Snapshot, refusals: Iterable[pb.Refusal], unrea
         for one in refusals
         if one.subject.startswith("class ")
     }
-    refused |= {one.id: f"it needs {', '.join(one.unsupported)}" for one in snapshot.pod_classes if one.unsupported}
+    refused |= {
+        one.id: f"it needs {needs_in_words(one.unsupported)}" for one in snapshot.pod_classes if one.unsupported
+    }
     return refused | {pod.class_id: unread[pod.uid] for pod in snapshot.pods if pod.uid in unread}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from stowage_testbed.amounts.price import exact_column, month_in_words, price_in_words
-from stowage_testbed.amounts.resources import CPU, in_bytes
+from stowage_testbed.amounts.resources import in_bytes, in_milli
 from stowage_testbed.text.tables import Table, count, cut, first_of, fitted, plain_table
 from stowage_testbed.whatif.findings import Bill, Defragmentation, Findings, KindBill, Room
 
@@ -107,7 +107,7 @@ def _capacity(one: Room) -> tuple[str, ...]:
         _amount(one, one.free),
         f"{one.free_nodes:,}",
         _amount(one, one.largest_free),
-        _share(one.stranded, one),
+        "" if one.stranded is None else _share(one.stranded, one),
     )
 
 
@@ -116,7 +116,7 @@ def _share(part: int, room: Room) -> str:
 
 
 def _amount(room: Room, amount: int) -> str:
-    if room.resource == CPU:
+    if in_milli(room.resource):
         return f"{amount / 1000:,.1f}".removesuffix(".0")
     if in_bytes(room.resource):
         unit, name = (_GIB, "GiB") if amount < 1000 * _GIB else (_TIB, "TiB")

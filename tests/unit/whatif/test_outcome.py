@@ -201,8 +201,8 @@ def test_only_what_another_resource_blocks_is_stranded(gpus: pb.Snapshot) -> Non
     assert (_of(gpus, GPU).free, _of(gpus, GPU).stranded) == (5, 4)
 
 
-def test_devices_count_by_what_is_asked_of_them(gpus: pb.Snapshot) -> None:
-    """Their amounts have a prefix of ours, which tells nobody anything."""
+def test_amounts_of_devices_by_requests_are_no_rows(gpus: pb.Snapshot) -> None:
+    """Their names are ours, and say nothing to anybody; devices are counted by class."""
     gpus.nodes[0].allocatable.extended["devices.stowage.dev/h100"] = 2
     gpus.pod_classes[1].requests.extended["devices.stowage.dev/h100"] = 1
-    assert (_of(gpus, "h100").capacity, _of(gpus, "h100").nodes) == (2, 1)
+    assert [room.resource for room in rooms(gpus)] == ["cpu", GPU]
