@@ -1,11 +1,15 @@
 package resources
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
@@ -162,6 +166,58 @@ func TestWithoutDevicesNothingIsLookedUp(t *testing.T) {
 	}
 	if c.book.HasDevices() {
 		t.Error("there are some devices")
+	}
+}
+
+// Each snapshot and each rehearsal refreshes the catalogue. Where there are no devices, the number of pods is of no matter.
+func TestRefreshingCostsNothingWithoutDevices(t *testing.T) {
+	pods := make([]runtime.Object, 300)
+	for i := range pods {
+		pods[i] = aPod(fmt.Sprint("p", i), "")
+	}
+	few, many := newCluster(t, pods[:1]...), newCluster(t, pods...)
+
+	one, all := testing.AllocsPerRun(10, func() { few.book.Refresh() }), testing.AllocsPerRun(10, func() { many.book.Refresh() })
+	if all > one {
+		t.Errorf("%.0f allocations with 300 pods, %.0f with one", all, one)
+	}
+}
+
+// The dimensions of all nodes and pods depend on what is asked for, so it is remembered between two pods of a kind, however
+// many snapshots are taken meanwhile, and not for ever.
+func TestWhatNoPodAsksForAnyMoreIsForgottenAfterATime(t *testing.T) {
+	clock := testingclock.NewFakePassiveClock(time.Now())
+	c := newCluster(t, aNode("n1"), aClass("gpu", ""), aSlice("n1", "a"), aTemplate("t", exactly("gpu", 1)))
+	c.book.devices.Clock = clock
+	counted := func() bool { return c.book.Refresh().Capacity(aNode("n1")).Of(dimensionOf("gpu")) == 1 }
+	c.book.Devices(aPod("gone", "", "t"))
+
+	for range 2000 {
+		c.book.Refresh()
+	}
+	clock.SetTime(clock.Now().Add(forgottenAfter - time.Minute))
+	if !counted() {
+		t.Error("it is forgotten too soon")
+	}
+	clock.SetTime(clock.Now().Add(2 * time.Minute))
+	if counted() {
+		t.Error("it is remembered for ever")
+	}
+}
+
+// The amounts of one snapshot belong together, although pods of a new kind may come while it is taken.
+func TestARefreshedBookKeepsToItsState(t *testing.T) {
+	c := newCluster(t, aNode("n1"), aClass("gpu", ""), aClass("a", "a"), aSlice("n1", "a", "b"), aTemplate("any", exactly("gpu", 1)),
+		aTemplate("new", exactly("a", 1)), aPod("old", "", "any"))
+	book := c.book.Refresh()
+	before := book.Capacity(aNode("n1"))
+
+	needs := c.book.Needs(aPod("new", "", "new"))
+	if needs.Of(dimensionOf("a")) != 1 || c.book.Capacity(aNode("n1")).Equal(before) {
+		t.Errorf("the pod needs %+v", needs)
+	}
+	if !book.Capacity(aNode("n1")).Equal(before) || len(book.Devices(aPod("new", "", "new")).Refused) != 1 {
+		t.Errorf("the node had %+v and has %+v", before, book.Capacity(aNode("n1")))
 	}
 }
 

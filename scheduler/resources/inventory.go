@@ -77,6 +77,8 @@ func offersOfPool(all []*resourceapi.ResourceSlice) (offers []offer, complete bo
 		byNode = map[string][]*resourceapi.ResourceSlice{"": all}
 	}
 	complete = true
+	// Unless it is told otherwise, the scheduler ignores such a slice, and so the pool.
+	alpha := slices.ContainsFunc(newestOf(all), func(one *resourceapi.ResourceSlice) bool { return minor.HasAlphaFields(&one.Spec) })
 	for _, of := range byNode {
 		newest := newestOf(of)
 		if expected := int(newest[0].Spec.Pool.ResourceSliceCount); len(newest) != expected {
@@ -86,7 +88,7 @@ func offersOfPool(all []*resourceapi.ResourceSlice) (offers []offer, complete bo
 				continue
 			}
 		}
-		offers = append(offers, offersOfSlices(newest)...)
+		offers = append(offers, offersOfSlices(newest, alpha)...)
 	}
 	return offers, complete
 }
@@ -103,11 +105,9 @@ func newestOf(all []*resourceapi.ResourceSlice) (newest []*resourceapi.ResourceS
 	return newest
 }
 
-// offersOfSlices are none if two devices have one name.
-func offersOfSlices(of []*resourceapi.ResourceSlice) (offers []offer) {
+// offersOfSlices are none if two devices have one name. No device of a pool with alpha fields is a whole one.
+func offersOfSlices(of []*resourceapi.ResourceSlice, alpha bool) (offers []offer) {
 	names := sets.New[string]()
-	// The scheduler ignores such a slice unless it is told otherwise, so the pool is incomplete.
-	alpha := slices.ContainsFunc(of, func(one *resourceapi.ResourceSlice) bool { return minor.HasAlphaFields(&one.Spec) })
 	for _, slice := range of {
 		for at := range slice.Spec.Devices {
 			one := offer{slice: slice, at: at, node: ptr.Deref(slice.Spec.NodeName, "")}

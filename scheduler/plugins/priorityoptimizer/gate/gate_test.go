@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
@@ -193,6 +194,40 @@ func TestOnlyThePlansPodsWakeItUp(t *testing.T) {
 			happens()
 			if got := woken(); got != want {
 				t.Errorf("%s %s: woken %t", name, what, got)
+			}
+		}
+	}
+}
+
+// Devices come free some time after their pod has gone. A plan that waits for them must not wait for its next look at the
+// clock; without one, the scheduling queue looks after the pods.
+func TestDevicesThatComeFreeWakeUpThePlan(t *testing.T) {
+	claim := func(devices bool) *resourceapi.ResourceClaim {
+		made := &resourceapi.ResourceClaim{}
+		if devices {
+			made.Status.Allocation = &resourceapi.AllocationResult{}
+		}
+		return made
+	}
+	for name, c := range map[string]struct {
+		change func(cache.ResourceEventHandler)
+		frees  bool
+	}{
+		"deallocated":                 {func(h cache.ResourceEventHandler) { h.OnUpdate(claim(true), claim(false)) }, true},
+		"gone":                        {func(h cache.ResourceEventHandler) { h.OnDelete(claim(true)) }, true},
+		"gone, and the watch was cut": {func(h cache.ResourceEventHandler) { h.OnDelete(cache.DeletedFinalStateUnknown{Obj: claim(true)}) }, true},
+		"allocated":                   {func(h cache.ResourceEventHandler) { h.OnUpdate(claim(false), claim(true)) }, false},
+		"gone without devices":        {func(h cache.ResourceEventHandler) { h.OnDelete(claim(false)) }, false},
+		"new":                         {func(h cache.ResourceEventHandler) { h.OnAdd(claim(true), false) }, false},
+	} {
+		for _, planned := range []bool{true, false} {
+			g := testGate(testingclock.NewFakeClock(time.Now()), Pace{})
+			if planned {
+				g.Execution.Store(executor.New(&plan.Plan{}, nil, 1))
+			}
+			c.change(g.claimHandler())
+			if woken := len(g.Wake) > 0; woken != (planned && c.frees) {
+				t.Errorf("%s, with a plan %t: woken %t", name, planned, woken)
 			}
 		}
 	}
