@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -179,7 +180,7 @@ func protection(of *subject) (now, atRest string) {
 type Protection struct {
 	Reason string
 	Pods   int
-	// Example is the namespace and name of one of them, the first in the order of names.
+	// Example is the namespace and name of one of them, the first in the order of names; and what it needs, if that is why.
 	Example string
 	// InTheWayOf is how many pods keep waiting although they would fit on some node if it were not for protected pods
 	// there, of which this rule protects some. Only room counts, not taints, selectors or affinities.
@@ -220,7 +221,11 @@ func (s *Snapshot) Protections(waits func(types.UID) bool) []Protection {
 		if !known {
 			by = len(protections)
 			number[pod.Immovable] = by
-			protections = append(protections, Protection{Reason: pod.Immovable, Example: pod.Object.Namespace + "/" + pod.Object.Name})
+			example := pod.Object.Namespace + "/" + pod.Object.Name
+			if needs := s.classes[pod.Class].message.Unsupported; pod.Immovable == Unsupported {
+				example += " (" + strings.Join(needs, ", ") + ")"
+			}
+			protections = append(protections, Protection{Reason: pod.Immovable, Example: example})
 		}
 		protections[by].Pods++
 		on := guarded[pod.Node]

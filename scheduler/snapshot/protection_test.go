@@ -229,13 +229,14 @@ func TestARuleIsInTheWayOfPodsThatNeedTheRoomThatItKeeps(t *testing.T) {
 		aPod("b-bare", "n1", bare), aPod("a-bare", "n1", bare), aPod("daemon", "n2", ownedBy("DaemonSet")),
 		aPod("movable", "n1"),
 		aPod("large", "", needs("7Gi")), aPod("large-too", "", needs("7Gi")), aPod("placed", "", needs("7Gi")),
-		aPod("small", "", needs("1Gi")), aPod("too-large", "", needs("9Gi")))
+		aPod("small", "", needs("1Gi")), aPod("too-large", "", needs("9Gi")), aPod("shares", "n2", claiming("a")))
 
 	kept := s.Protections(func(uid types.UID) bool { return uid != "uid-placed" })
 
 	want := []snapshot.Protection{
 		{Reason: snapshot.Bare, Pods: 2, Example: "default/a-bare", InTheWayOf: 2},
 		{Reason: snapshot.DaemonSet, Pods: 1, Example: "default/daemon"},
+		{Reason: snapshot.Unsupported, Pods: 1, Example: "default/shares (resource-claims)"},
 	}
 	if !slices.Equal(kept, want) {
 		t.Errorf("%+v, want %+v", kept, want)
