@@ -1,8 +1,9 @@
 """What came of a trace in virtual time: the metrics of a live run, on a screen or as JSON."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ from stowage_testbed.amounts.resources import Resources, add_up, names_of
 from stowage_testbed.metrics.catalogue import metrics_of, sum_requested
 from stowage_testbed.metrics.record import Metric, PodRecord, RunRecord, count_waiting, find_state_at_end
 from stowage_testbed.metrics.state import NodeState, count_placed_by_priority
-from stowage_testbed.observe.pod import requests_of
+from stowage_testbed.observe.change import Change, JsonObject, Receipt, Verb
+from stowage_testbed.observe.device_book import DeviceBook
+from stowage_testbed.observe.pod import read_pod
+from stowage_testbed.observe.source import RESOURCE_CLAIMS
 from stowage_testbed.simulate.process import find_profile
 from stowage_testbed.simulate.virtual_time import PassedTime, list_priorities, make_events, pass_time, resolve_priority
 from stowage_testbed.text.tables import Table
-from stowage_testbed.trace.format import NodeGone, NodeSeen, PodCame, Template
+from stowage_testbed.trace.format import Line, NodeGone, NodeSeen, ObjectSeen, PodCame, Template
 from stowage_testbed.trace.reading import Trace
 
 CLOCK = "virtual time"
@@ -60,20 +64,32 @@ def simulate_trace(recorded: Trace, name: str, profile: str, *, minor: str | Non
 def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) -> RunRecord:
     """Return the record of a window that is the whole trace; pods of the beginning were there before."""
     classes = list_priorities(recorded.lines)
+    devices = _read_devices(recorded.lines)
     nodes: dict[str, NodeState] = {}
-    kinds: dict[str, tuple[int, Resources]] = {}
+    specs: dict[str, JsonObject] = {}
     workloads: dict[str, str] = {}
     for line in recorded.lines:
         match line:
             case NodeSeen():
-                nodes[line.name] = NodeState(line.name, line.node.room)
+                nodes[line.name] = NodeState(line.name, line.node.room + devices.room(line.name))
             case NodeGone():
                 nodes.pop(line.name, None)
             case Template():
-                body = {"spec": resolve_priority(line.template.spec, classes)}
-                kinds[line.id] = int(body["spec"].get("priority") or 0), requests_of(body)
+                specs[line.id] = resolve_priority(line.template.spec, classes)
             case PodCame():
                 workloads[f"{line.namespace}/{line.name}"] = line.owner.name if line.owner else line.name
+    listed = names_of(node.resources for node in nodes.values())
+
+    @cache
+    def read_requests(namespace: str, of: str) -> Resources:
+        claims = [
+            {"resourceClaimName": _OF_TEMPLATE + one["resourceClaimTemplateName"]}
+            for one in specs[of].get("resourceClaims") or ()
+            if one.get("resourceClaimTemplateName")
+        ]
+        pod = {"metadata": {"namespace": namespace}, "spec": {**specs[of], "resourceClaims": claims}}
+        return devices.requests_of(read_pod(pod), listed)
+
     pods = []
     for number, life in enumerate(passed.lives):
         before = life.arrived_s == 0
@@ -81,7 +97,8 @@ def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) ->
             str(number),
             life.pod,
             workloads[life.replaces or life.pod],
-            *kinds[life.of],
+            int(specs[life.of].get("priority") or 0),
+            read_requests(life.pod.partition("/")[0], life.of),
             node=life.node,
             created_s=None if before else life.arrived_s,
             bound_s=None if before and life.bound_s == 0 else life.bound_s,
@@ -92,6 +109,28 @@ def make_record(recorded: Trace, passed: PassedTime, name: str, profile: str) ->
     return RunRecord(
         name, profile, "own", 1, there, tuple(pods), passed.until_s, CLOCK, resolution_s=RESOLUTION_S, warm=True
     )
+
+
+_OF_TEMPLATE = "template/"
+"""Before the name of a ResourceClaimTemplate, in the name of a claim like all that are made from it."""
+
+
+def _read_devices(lines: Iterable[Line]) -> DeviceBook:
+    """Return the devices that nodes have had, and claims as they are made from templates.
+
+    A claim that pods name is not among them: who of them it counts for is not known.
+    """
+    book = DeviceBook()
+    for one in (line.object for line in lines if isinstance(line, ObjectSeen)):
+        kind, metadata, spec = str(one["kind"]), one["metadata"], one.get("spec")
+        if kind == "ResourceClaimTemplate":
+            kind, spec = RESOURCE_CLAIMS.kind, one["spec"]["spec"]
+            metadata = {**metadata, "name": _OF_TEMPLATE + metadata["name"]}
+        elif kind == RESOURCE_CLAIMS.kind:
+            continue
+        uid = "/".join((kind, metadata.get("namespace", ""), metadata["name"]))
+        book.take(Change(kind, Verb.LISTED, Receipt(0, 0), {"metadata": {**metadata, "uid": uid}, "spec": spec}))
+    return book
 
 
 def _list_parts(record: RunRecord) -> Iterator[dict[str, Any]]:

@@ -29,7 +29,8 @@ from stowage_testbed.scenario.from_trace import make_scenario_of_trace
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.steps.action import Step
 from stowage_testbed.scenario.steps.context import StepContext, WindowListener
-from stowage_testbed.trace.format import Owner, PodCame, PodEnded, Scaled, WatchLost
+from stowage_testbed.simulate.trace_answer import simulate_trace
+from stowage_testbed.trace.format import Owner, PodBound, PodCame, PodEnded, Scaled, WatchLost
 from stowage_testbed.trace.reading import Trace, read_trace
 from stowage_testbed.trace.record import record
 
@@ -45,6 +46,7 @@ what came while the server was stopped would be further off."""
 AWAY_S = 3
 """As `traffic-gap.yaml` says."""
 HERE = Path(__file__).parent
+SCENARIOS = HERE.parents[2] / "scenarios"
 
 
 @dataclass
@@ -65,19 +67,20 @@ class Watched(Harness, Listener):
 
 
 class Recorded(Watched):
-    """Records from the burst on; the API server may stand still for a while amid it."""
+    """Records from a step on; the API server may stand still for a while after that."""
 
-    def __init__(self, context: RunContext, path: Path, *, halts: bool) -> None:
+    def __init__(self, context: RunContext, path: Path, *, halts: bool, begins: str = "burst") -> None:
         super().__init__()
         self._context = context
         self._path = path
+        self._begins = begins
         self._stop, self._began = threading.Event(), threading.Event()
         targets = [self._record, self._halt] if halts else [self._record]
         self._threads = [threading.Thread(target=target) for target in targets]
 
     def before(self, context: StepContext, step: Step) -> None:
         del context
-        if step.kind == "burst" and not self._began.is_set():
+        if step.kind == self._begins and not self._began.is_set():
             for thread in self._threads:
                 thread.start()
             assert self._began.wait(HANG_S)
@@ -191,6 +194,24 @@ def test_pods_have_the_devices_again_that_they_had(context: RunContext, tmp_path
         ("stays", "gpu-1"),
     ]
     assert again.devices == first.devices
+
+
+def test_pods_that_claim_devices_are_placed_in_virtual_time_as_they_were(context: RunContext, tmp_path: Path) -> None:
+    """The simulated scheduler makes their claims, has them wait for devices, and takes back those of who goes."""
+    path = tmp_path / "whole.jsonl.gz"
+    (scenario,) = load_file(SCENARIOS / "devices" / "whole.yaml")
+    recorded = Recorded(context, path, halts=False, begins="apply")
+
+    outcome = run_scenario(context, scenario, next(ROUNDS), recorded, recorded)
+    trace = read_trace(path)
+    answer = simulate_trace(trace, "whole", "deterministic")
+
+    assert outcome.error == ""
+    bound = {f"{line.namespace}/{line.name}": line.node for line in trace.lines if isinstance(line, PodBound)}
+    assert len(bound) == 3
+    assert {life.pod: life.node for life in answer.passed.lives} == bound
+    metrics = {one.name: one.value for one in answer.metrics}
+    assert metrics["utilisation_devices/h100_end"] == 0.25
 
 
 def test_what_was_recorded_happens_again(context: RunContext, tmp_path: Path) -> None:
