@@ -3,7 +3,7 @@
 from typing import Any
 
 from stowage_testbed.capture.reading import Found, sort_out
-from stowage_testbed.cluster.devices import DEVICE_KINDS
+from stowage_testbed.whatif.inventory import DEVICE_KINDS
 
 Manifest = dict[str, Any]
 

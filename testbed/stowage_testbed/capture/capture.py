@@ -328,6 +328,11 @@ class ObjectCapture:
                 pool = {**spec["pool"], "name": name if spec["pool"]["name"] == node else spec["pool"]["name"]}
                 spec = {**spec, "nodeName": name, "pool": pool}
             yield {**one, "spec": spec}
+        for one in map(self._move, self._found.of("DeviceTaintRule")):
+            selector = dict(one["spec"].get("deviceSelector") or {})
+            if of := selector.get("pool"):
+                selector["pool"] = self._node_names.get(of, of)
+            yield {**one, "spec": {**one["spec"], "deviceSelector": selector}}
         claims = self._found.of("ResourceClaim")
         yield from (self._move(one) for one in claims if not one["metadata"].get("ownerReferences"))
 

@@ -11,9 +11,9 @@ from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.capture.capture import Capture, rename_nodes
 from stowage_testbed.capture.reading import FURTHER
 from stowage_testbed.cluster.claims import PlacedDevice
-from stowage_testbed.cluster.devices import DEVICE_KINDS, Devices, DeviceTaint
+from stowage_testbed.cluster.devices import Devices, DeviceTaint
 from stowage_testbed.cluster.node_pool import ZONE_LABEL, NodePool, Taint
-from stowage_testbed.whatif.inventory import kind_of
+from stowage_testbed.whatif.inventory import DEVICE_KINDS, kind_of
 
 _OWN_DOMAINS = re.compile(r"(^|\.)(kubernetes\.io|k8s\.io|stowage\.dev)$")
 _OPEN_VALUES = frozenset({"kubernetes.io/os", "kubernetes.io/arch"})  # Labels whose values say nothing of anybody
@@ -188,10 +188,15 @@ def _list_read(value: Any) -> Iterator[str]:
 
 
 def _rename_of_devices(one: Manifest, names: Mapping[str, str], plain: _Words, read: Collection[str]) -> Manifest:
-    """Return a class, a slice or a claim; drivers, expressions and the attributes that these read stay as they are."""
+    """Return what is about devices: drivers, expressions and the attributes that these read stay as they are."""
     spec = {name: part for name, part in one["spec"].items() if name not in {"config", "nodeName"}}
     if one["kind"] == "DeviceClass":
         return {**one, "spec": spec}
+    if one["kind"] == "DeviceTaintRule":
+        selector = dict(spec.get("deviceSelector") or {})
+        if pool := selector.get("pool"):
+            selector["pool"] = names.get(pool) or plain.name(pool)
+        return {**one, "spec": {**spec, "deviceSelector": selector, "taint": plain.taint(spec["taint"])}}
     if one["kind"] != "ResourceSlice":
         return {**one, "spec": _rename_requests(spec, plain)}
     node, pool = one["spec"].get("nodeName") or "", spec["pool"]["name"]

@@ -26,7 +26,7 @@ NEEDED = ("Node", "Pod")
 FURTHER = (
     "Namespace", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "PriorityClass", "PodDisruptionBudget",
     "ResourceQuota", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "RuntimeClass", "PodGroup",
-    "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "ResourceSlice",
+    "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "ResourceSlice", "DeviceTaintRule",
 )  # fmt: skip
 """Kinds that are read where there are any and it is allowed."""
 

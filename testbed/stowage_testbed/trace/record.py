@@ -80,6 +80,7 @@ RECORDED: Mapping[str, str] = {
     "StorageClass": "storage.k8s.io",
     "DeviceClass": "resource.k8s.io",
     "ResourceSlice": "resource.k8s.io",
+    "DeviceTaintRule": "resource.k8s.io",
     "PersistentVolume": "",
     "LimitRange": "",
     "ResourceQuota": "",

@@ -85,6 +85,8 @@ def _reduce_kind(one: Manifest) -> Manifest:
             spec["devices"] = [_drop_times(device) for device in spec.get("devices") or ()]
             if not spec["devices"]:
                 del spec["devices"]
+        case "DeviceTaintRule":
+            spec["taint"] = _drop_time(spec["taint"])
         case "Service":
             # It selects the same pods, and has no address.
             spec = {"clusterIP": "None", **only_filled(selector=spec.get("selector"))}
@@ -101,8 +103,11 @@ def _reduce_kind(one: Manifest) -> Manifest:
 
 
 def _drop_times(device: Manifest) -> Manifest:
-    taints = [{key: value for key, value in one.items() if key != "timeAdded"} for one in device.get("taints") or ()]
-    return {**device, **only_filled(taints=taints)}
+    return {**device, **only_filled(taints=list(map(_drop_time, device.get("taints") or ())))}
+
+
+def _drop_time(taint: Mapping[str, Any]) -> Manifest:
+    return {key: value for key, value in taint.items() if key != "timeAdded"}
 
 
 def _without_job_labels(metadata: Manifest) -> Manifest:

@@ -189,6 +189,7 @@ def test_pods_have_the_devices_again_that_they_had(context: RunContext, tmp_path
     assert (outcome.error, replayed.error) == ("", "")
     assert [one.message for one in outcome.checks if not one.passed] == []
     assert [(name, result["device"]) for name, result in first.devices] == [
+        ("both", "gpu-2"),
         ("part", "gpu-3"),
         ("part", "gpu-3"),
         ("stays", "gpu-1"),

@@ -127,6 +127,9 @@ def make_neutral_fleet() -> Capture:
     return make_neutral(capture(found(
         node("ip-1"), claiming("acme-pod", "of-a"), claim("of-a", result, of="acme-pod"), listed,
         thing("DeviceClass", "acme-gpu", "", spec={"selectors": selectors}),
+        thing("DeviceTaintRule", "acme-rule", "", spec={
+            "deviceSelector": {"driver": "gpu.acme.example", "pool": "acme-rack", "device": "gpu-0"}, "taint": taint,
+        }),
         thing("ResourceClaimTemplate", "one", spec={"spec": spec}),
     )))  # fmt: skip
 
@@ -146,6 +149,9 @@ def test_devices_are_selected_as_before_by_words_of_nobody() -> None:
     assert placed.claim == captured.workloads[0].spec["resourceClaims"][0]["name"]
     assert spec["nodeName"] in captured.nodes.values()
     assert [*device["attributes"]] == ["model", "numa"]
+    rule = objects["DeviceTaintRule"]["spec"]
+    assert (rule["deviceSelector"]["pool"], rule["deviceSelector"]["driver"]) == (spec["pool"]["name"], spec["driver"])
+    assert rule["taint"] == device["taints"][0]
     left = yaml.safe_dump([*map(dict, captured.objects)]).replace("gpu.acme.example", "")
     assert "acme" not in left
 
