@@ -108,8 +108,11 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_o
     images |= {f"{image}:latest" for image in images}
     unlisted = unlisted_resources(nodes, pods)
     claims = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
+    serving = any(one["kind"] == DEVICE_CLASS for one in found.values())
     missed = [
-        FURTHER[kind] for kind in unread if claims or kind not in DEVICE_KINDS or (kind == DEVICE_CLASS and unlisted)
+        FURTHER[kind]
+        for kind in unread
+        if claims or kind not in DEVICE_KINDS or (unlisted and (kind == DEVICE_CLASS or serving))
     ]
     return Inventory(
         tuple(_with_images(node, images) for node in sorted(nodes, key=_name)),
@@ -227,7 +230,10 @@ def _queue_order(pod: Manifest) -> tuple[int, str, str, str]:
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # The one label of a namespace that is known without reading it
 SELECTS_NAMESPACES = "it selects namespaces by label, and what labels they have was not read"
-ASKS_FOR_DEVICES = "it asks for {}, which no node lists, and whether a device class serves it was not read"
+ASKS_FOR_DEVICES = (
+    "it asks for {}, which no node lists, and what device classes and their devices there are was not read"
+)
+CLAIMS_DEVICES = "it claims devices, and not all that is said of devices was read"
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FOREIGN = "not-judged/"
@@ -261,9 +267,12 @@ def waiting_elsewhere(inventory: Inventory, schedulers: Collection[str]) -> tupl
 def unreadable_needs(inventory: Inventory) -> dict[str, str]:
     """Return why some pods, by UID, are not judged: what they ask for was not read."""
     found = dict[str, str]()
-    if FURTHER[DEVICE_CLASS] in inventory.unread:
+    of_devices = {FURTHER[kind] for kind in DEVICE_KINDS - {"DeviceTaintRule"}}  # without these, there is only more
+    if not of_devices.isdisjoint(inventory.unread):
         unlisted = unlisted_resources(inventory.nodes, inventory.pods)
         found |= {uid: ASKS_FOR_DEVICES.format(resource) for uid, resource in unlisted.items()}
+        claiming = (pod for pod in inventory.pods if part_of(pod, "spec").get("resourceClaims"))
+        found |= {uid_of(pod): CLAIMS_DEVICES for pod in claiming}
     if FURTHER["Namespace"] in inventory.unread:
         found |= {uid_of(pod): SELECTS_NAMESPACES for pod in inventory.pods if _selects_namespaces(pod)}
     return found
