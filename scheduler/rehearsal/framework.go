@@ -96,9 +96,13 @@ func NewFramework(ctx context.Context, of Profile, known Cache) (*Framework, err
 		snapshot: snapshot, lister: seen, devices: devices}, nil
 }
 
-// update takes a new snapshot; the caller holds the lock.
+// update reads the devices as they are now, and takes a new snapshot; the caller holds the lock.
 func (f *Framework) update(ctx context.Context) error {
 	f.catalogue.Refresh()
+	return f.takeSnapshot(ctx)
+}
+
+func (f *Framework) takeSnapshot(ctx context.Context) error {
 	return f.cache.UpdateSnapshot(klog.FromContext(ctx), f.snapshot)
 }
 

@@ -106,13 +106,14 @@ func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, erro
 }
 
 // Room is what is free on the named nodes, pods whose binding is under way counted, and what those pods still take there
-// that terminate or are known to leave. A node that is gone is left out.
+// that terminate or are known to leave. A node that is gone is left out. Each step of a plan asks for it: the devices are
+// those of the plan's rehearsal.
 func (f *Framework) Room(ctx context.Context, leaving sets.Set[types.UID], names ...string) (
 	free, toCome map[string]resources.Vector, err error,
 ) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.update(ctx); err != nil {
+	if err := f.takeSnapshot(ctx); err != nil {
 		return nil, nil, err
 	}
 	free, toCome = f.book.FreeOn(f.snapshot.NodeInfos(), names), map[string]resources.Vector{}
