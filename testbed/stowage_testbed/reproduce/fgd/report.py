@@ -191,6 +191,8 @@ def bar_drawing(evaluation: FgdEvaluation, lists: Sequence[str]) -> Drawing:
             published = mean_at(evaluation.published_of(pods, policy), BAR_LOAD)
             if published is not None:
                 dots[places[-1]] = 100 - published
+        if not places:
+            continue
         axes.bar(places, heights, width, yerr=spreads, color=COLOURS[policy], edgecolor="white", label=policy)
         axes.scatter(list(dots), list(dots.values()), s=12, color="black", zorder=3)
     axes.set_xticks(range(len(lists)), lists)
