@@ -92,6 +92,12 @@ func newDeviceFleet(random *rand.Rand) *fleet {
 	for i := range 4 {
 		f.addTemplate(fmt.Sprintf("t%d", i))
 	}
+	f.addOddTemplates()
+	if f.in(20) {
+		f.slices = append(f.slices, &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "of-all"}, Spec: resourceapi.ResourceSliceSpec{
+			Driver: nicDriver, AllNodes: ptr.To(true), Devices: []resourceapi.Device{f.newDevice("d0")},
+			Pool: resourceapi.ResourcePool{Name: "of-all", Generation: 1, ResourceSliceCount: 1}}})
+	}
 	for _, slice := range f.slices {
 		f.objects = append(f.objects, slice)
 	}
@@ -105,7 +111,7 @@ func some[T any](f *fleet, of []T) T { return of[f.IntN(len(of))] }
 
 func (f *fleet) addNode(name string) {
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: v1.NodeStatus{Allocatable: v1.ResourceList{
-		v1.ResourceCPU: resource.MustParse("8"), v1.ResourceMemory: resource.MustParse("64Gi"), v1.ResourcePods: resource.MustParse("110")}}}
+		v1.ResourceCPU: resource.MustParse("12"), v1.ResourceMemory: resource.MustParse("64Gi"), v1.ResourcePods: resource.MustParse("110")}}}
 	if f.in(5) { // the resource is a device plugin's there
 		node.Status.Allocatable[gpuName] = *resource.NewQuantity(int64(f.IntN(4)), resource.DecimalSI)
 	}
@@ -171,6 +177,25 @@ func (f *fleet) addTemplate(name string) {
 	f.objects = append(f.objects, made)
 }
 
+// addOddTemplates adds those of claims that are no amounts, and that plans leave alone.
+func (f *fleet) addOddTemplates() {
+	all, either, alike := wish{class: "model-a"}.request("r", 0), resourceapi.DeviceRequest{Name: "r"}, wish{class: "gpu"}.request("r", 2)
+	all.Exactly.AllocationMode = resourceapi.DeviceAllocationModeAll
+	for i, class := range []string{"model-a", "gpu"} {
+		either.FirstAvailable = append(either.FirstAvailable, resourceapi.DeviceSubRequest{Name: fmt.Sprintf("s%d", i), DeviceClassName: class,
+			AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1})
+	}
+	for i, request := range []resourceapi.DeviceRequest{all, either, alike} {
+		made := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("odd%d", i), Namespace: metav1.NamespaceDefault}}
+		made.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{request}
+		if request.Exactly == alike.Exactly {
+			made.Spec.Spec.Devices.Constraints = []resourceapi.DeviceConstraint{
+				{MatchAttribute: ptr.To(resourceapi.FullyQualifiedName(gpuDriver + "/model"))}}
+		}
+		f.objects = append(f.objects, made)
+	}
+}
+
 func (f *fleet) newWish() wish {
 	one := wish{class: some(f, []string{"gpu", "gpu", "model-a", "not-b", "nic"}), tolerates: f.in(4)}
 	one.large = one.class != "nic" && f.in(3)
@@ -196,6 +221,9 @@ func (f *fleet) newPod(node string) *v1.Pod {
 		made.Spec.ResourceClaims[1].Name = "also"
 	default:
 		made.Spec.ResourceClaims = f.claim()
+		if f.in(8) {
+			made.Spec.ResourceClaims[0].ResourceClaimTemplateName = ptr.To(fmt.Sprintf("odd%d", f.IntN(3)))
+		}
 	}
 	container := v1.Container{Name: "c", Image: "i", Resources: v1.ResourceRequirements{Requests: list, Limits: list}}
 	for _, one := range made.Spec.ResourceClaims {

@@ -164,7 +164,7 @@ func (c *deviceCluster) fill() error {
 			return err
 		}
 	}
-	for range 3 + c.IntN(8) {
+	for range 4 + c.IntN(20) {
 		node := some(c.fleet, c.nodes)
 		pod := c.newPod(node.Name)
 		if !c.takes(node, c.staying(&plan.Plan{}, node.Name), c.held(), pod) {
@@ -307,6 +307,7 @@ func (c *deviceCluster) tryPlan(counts map[string]int) {
 		counts[notEnough]++
 	}
 	if accepted {
+		c.rehearseInAnotherOrder(made, outcome, counts)
 		counts["carried out"]++
 		counts["devices given"] += c.carryOutAsRehearsed(made, outcome)
 	}
@@ -457,7 +458,7 @@ func (c *deviceCluster) fitsByModel(made *plan.Plan) bool {
 func (c *deviceCluster) takes(node *v1.Node, staying []*v1.Pod, held sets.Set[string], pods ...*v1.Pod) bool {
 	var wishes []wish
 	plain := node.Status.Allocatable[gpuName]
-	left, lists, cpu := plain.Value(), !plain.IsZero(), int64(8)
+	left, lists, cpu := plain.Value(), !plain.IsZero(), int64(12)
 	for _, pod := range staying {
 		if c.wantedBy(pod).extended == gpuName {
 			left -= int64(len(c.wantedBy(pod).wishes))
@@ -654,6 +655,26 @@ func (c *deviceCluster) carryOutAsRehearsed(made *plan.Plan, outcome rehearsal.O
 		count += len(got)
 	}
 	return count
+}
+
+// rehearseInAnotherOrder counts what the order of the steps decides.
+func (c *deviceCluster) rehearseInAnotherOrder(made *plan.Plan, before rehearsal.Outcome, counts map[string]int) {
+	other := *made
+	for _, steps := range []*[]plan.Step{&other.Placements, &other.Moves} {
+		*steps = slices.Clone(*steps)
+		slices.Reverse(*steps)
+	}
+	outcome, err := c.rehearser.Replay(c.ctx, &other)
+	if err != nil {
+		c.fail("in another order, the rehearsal fails: %v", err)
+	} else if len(outcome.Refusals) > 0 {
+		counts["refused in another order"]++
+	} else if slices.ContainsFunc(made.Steps(), func(step plan.Step) bool {
+		uid := step.Pod.Object.UID
+		return !slices.Equal(given(before.Claims[uid]), given(outcome.Claims[uid]))
+	}) {
+		counts["other devices in another order"]++
+	}
 }
 
 func (c *deviceCluster) checkThatNoDeviceIsGivenTwice() {
