@@ -72,7 +72,7 @@ func (m *deviceManager) newClaims() (*claims, error) {
 		return nil, nil
 	}
 	of := m.SharedDRAManager.ResourceClaims()
-	// The claims come first: of those that are allocated in the meantime, the devices are then known to be taken.
+	// The claims come first: of those that are allocated in the meantime, the devices are then known to be allocated.
 	listed, err := of.List()
 	if err != nil {
 		return nil, fmt.Errorf("listing resource claims: %w", err)
@@ -147,8 +147,8 @@ func (c *claims) set(key string, claim *resourceapi.ResourceClaim) {
 	}
 }
 
-// hold counts the devices of a claim as taken, or as free, as the scheduler's own tracker does.
-func (c *claims) hold(claim *resourceapi.ResourceClaim, taken bool) {
+// hold counts the devices of a claim as allocated, or as free, as the scheduler's own tracker does.
+func (c *claims) hold(claim *resourceapi.ResourceClaim, allocated bool) {
 	if claim == nil || claim.Status.Allocation == nil {
 		return
 	}
@@ -157,11 +157,11 @@ func (c *claims) hold(claim *resourceapi.ResourceClaim, taken bool) {
 		switch {
 		case ptr.Deref(result.AdminAccess, false): // takes nothing from others
 		case result.ShareID == nil:
-			put(c.allocated.AllocatedDevices, device, taken)
+			put(c.allocated.AllocatedDevices, device, allocated)
 		default:
-			put(c.allocated.AllocatedSharedDeviceIDs, structured.MakeSharedDeviceID(device, result.ShareID), taken)
+			put(c.allocated.AllocatedSharedDeviceIDs, structured.MakeSharedDeviceID(device, result.ShareID), allocated)
 			consumed := structured.NewDeviceConsumedCapacity(device, result.ConsumedCapacity)
-			if taken {
+			if allocated {
 				c.allocated.AggregatedCapacity.Insert(consumed)
 			} else {
 				c.allocated.AggregatedCapacity.Remove(consumed)

@@ -212,6 +212,22 @@ func TestWhoLeavesFreesDevicesThatItIsJustGetting(t *testing.T) {
 	}
 }
 
+// What a simulation carries out in this order gives each pod the devices that it had in the rehearsal.
+func TestEventsOfARehearsalAreInTheirOrder(t *testing.T) {
+	at := newFleet(byClaim, gpusOf("a1", gpu("g1")), gpusOf("a2", gpu("g2"))).
+		with("moved", "a1", "g1").with("low", "a2", "g2").with("new", "", "").cluster(t, &refusing{}, "a1", "a2")
+	events := []string{}
+
+	for _, event := range at.outcome(t, at.planOf("new>a1 moved>a2 low>")).Events {
+		events = append(events, event.Pod.Object.Name+">"+event.To)
+	}
+
+	before := func(one, other string) bool { return slices.Index(events, one) < slices.Index(events, other) }
+	if len(events) != 4 || !before("low>", "moved>a2") || !before("moved>", "moved>a2") || !before("moved>", "new>a1") {
+		t.Errorf("events %v", events)
+	}
+}
+
 // The devices that a pod of the plan gets are not there for those after it.
 func TestWhoComesTakesDevicesFromThoseAfter(t *testing.T) {
 	for name, asks := range ways {

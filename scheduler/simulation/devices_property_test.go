@@ -1,32 +1,26 @@
 package simulation
 
 import (
-	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/dynamic-resource-allocation/structured"
-	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 	"k8s.io/utils/ptr"
 
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
-	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/clusterview"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -53,10 +47,13 @@ const (
 	firstFitInUnit explanation = "first fit in a unit"
 	// inFlight: of a pod that is being bound, the book counts what it asks for, as its claim shows no devices yet.
 	inFlight explanation = "a binding under way"
+	// heldOtherwise: a pod that leaves has a device for which it does not ask in particular, or one that is not to be had
+	// now. The checker lets nobody count on that.
+	heldOtherwise explanation = "devices held otherwise"
 )
 
 // The real plugin allows what the amounts of the book allow; of a plan, what differs is explained. The devices that a rehearsal
-// foretells are those that pods get when its events happen. No device is given twice, and a rehearsal changes nothing.
+// foretells are those that pods get when its events happen. No device is allocated twice, and a rehearsal changes nothing.
 func TestPlansAgreeWithTheAllocatorOfDevices(t *testing.T) {
 	configuration, err := LoadConfiguration("")
 	must(t, err)
@@ -79,8 +76,8 @@ func TestPlansAgreeWithTheAllocatorOfDevices(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%s: %d", what, counts[what])
 	}
-	if counts["devices given"] == 0 || counts[notEnough] == 0 {
-		t.Error("no plan gives devices, or none asks for too many: the test shows less than it says")
+	if counts["devices allocated"] == 0 || counts[notEnough] == 0 {
+		t.Error("no plan allocates devices, or none asks for too many: the test shows less than it says")
 	}
 }
 
@@ -89,176 +86,6 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// deviceCluster is a fleet in a simulation, with what a profile knows of it.
-type deviceCluster struct {
-	*run
-	*fleet
-	book      *resources.Book
-	catalogue *resources.Catalogue
-	rehearser *rehearsal.Framework
-	view      *clusterview.View
-	// binding is the node of the pod whose binding is under way.
-	binding map[types.UID]string
-	story   []string
-	faults  []string
-}
-
-func (c *deviceCluster) tell(format string, args ...any) {
-	c.story = append(c.story, fmt.Sprintf(format, args...))
-}
-
-func (c *deviceCluster) fail(format string, args ...any) {
-	c.faults = append(c.faults, fmt.Sprintf(format, args...))
-	c.tell("FAULT %s", c.faults[len(c.faults)-1])
-}
-
-func (s *Simulator) newDeviceCluster(ctx context.Context, seed uint64) (*deviceCluster, error) {
-	random := newDeviceFleet(rand.New(rand.NewPCG(seed, 0)))
-	instance := Instance{ID: "i"}
-	for _, object := range random.objects {
-		kinds, _, err := scheme.Scheme.ObjectKinds(object)
-		if err != nil {
-			return nil, err
-		}
-		object.GetObjectKind().SetGroupVersionKind(kinds[0])
-		instance.Objects = append(instance.Objects, Object{object})
-	}
-	instance.Pods = []v1.Pod{*random.newPod("")} // of which the namespace is needed
-	r, err := s.start(ctx, instance, nil)
-	if err != nil {
-		return nil, err
-	}
-	profile := s.configuration.Profiles[0]
-	handle := r.scheduler.Profiles[profile.SchedulerName]
-	c := &deviceCluster{run: r, fleet: random, catalogue: resources.NewCatalogue(), binding: map[types.UID]string{}}
-	if c.view, err = clusterview.New(handle, snapshot.Rules{SchedulerName: profile.SchedulerName}, c.catalogue); err != nil {
-		return nil, err
-	}
-	c.book, c.view.InFlight = c.view.Book, func() map[types.UID]string { return maps.Clone(c.binding) }
-	if c.rehearser, err = rehearsal.NewFramework(r.ctx, rehearsal.Profile{Original: handle, Configuration: profile,
-		Without: []string{names.DefaultPreemption}, Devices: c.catalogue}, r.scheduler.Cache); err != nil {
-		return nil, err
-	}
-	if err := r.watch(); err != nil {
-		return nil, err
-	}
-	if err := r.addNodes(Instance{Nodes: nodesOf(random.nodes)}); err != nil {
-		return nil, err
-	}
-	return c, c.fill()
-}
-
-func nodesOf(nodes []*v1.Node) (values []v1.Node) {
-	for _, node := range nodes {
-		values = append(values, *node)
-	}
-	return values
-}
-
-// fill has pods come, some with their node, and other claims.
-func (c *deviceCluster) fill() error {
-	for i := range c.IntN(3) {
-		if err := c.holdByName(fmt.Sprintf("held%d", i)); err != nil {
-			return err
-		}
-	}
-	for range 4 + c.IntN(20) {
-		node := some(c.fleet, c.nodes)
-		pod := c.newPod(node.Name)
-		if !c.takes(node, c.staying(&plan.Plan{}, node.Name), c.held(), pod) {
-			continue
-		}
-		if err := c.add(pod); err != nil {
-			return err
-		}
-	}
-	if c.in(4) {
-		if err := c.change(); err != nil {
-			return err
-		}
-	}
-	if c.in(3) {
-		return c.beginToBind()
-	}
-	return nil
-}
-
-// add has a pod come; one that lacks devices on its node does not stay.
-func (c *deviceCluster) add(pod *v1.Pod) error {
-	before := len(c.reading.LeftOut)
-	if err := c.storePod(pod); err != nil {
-		return err
-	}
-	if len(c.reading.LeftOut) > before {
-		return c.remove(podResource, pod.Namespace, pod.Name)
-	}
-	c.tell("%s on %q wants %v", pod.Name, pod.Spec.NodeName, c.wantedBy(pod))
-	return nil
-}
-
-// holdByName has a claim that no pod of the cluster owns hold a device.
-func (c *deviceCluster) holdByName(name string) error {
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault, UID: types.UID(name)}}
-	claim := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault}}
-	claim.Spec.Devices.Requests = []resourceapi.DeviceRequest{c.newWish().request("r", 1)}
-	if err := c.put(deviceClaimResource, claim); err != nil {
-		return err
-	}
-	pod.Spec = v1.PodSpec{NodeName: some(c.fleet, c.nodes).Name, Containers: []v1.Container{{Name: "c", Image: "i"}},
-		ResourceClaims: []v1.PodResourceClaim{{Name: "c", ResourceClaimName: &name}}}
-	if err := c.add(pod); err != nil || c.in(2) {
-		return err
-	}
-	// The controller has not noticed yet that the pod is gone.
-	return utilerrors.FilterOut(c.api.tracker.Delete(podResource, pod.Namespace, pod.Name), apierrors.IsNotFound)
-}
-
-// change has something happen to devices that pods may have.
-func (c *deviceCluster) change() error {
-	at := c.IntN(len(c.slices))
-	changed := c.slices[at].DeepCopy()
-	switch devices := changed.Spec.Devices; {
-	case len(devices) == 0 || c.in(3):
-		changed.Spec.Pool.ResourceSliceCount++
-		for i, other := range c.slices {
-			if i != at && other.Spec.Driver == changed.Spec.Driver && other.Spec.Pool.Name == changed.Spec.Pool.Name {
-				return nil // they would contradict each other
-			}
-		}
-	case c.in(2):
-		devices[c.IntN(len(devices))].Taints = []resourceapi.DeviceTaint{c.newTaint()}
-	default:
-		changed.Spec.Devices = devices[1:]
-	}
-	c.slices[at] = changed
-	c.tell("slice %s changes", changed.Name)
-	return c.put(resourceOf(versioned("resource.k8s.io/v1", "ResourceSlice")), changed.DeepCopy())
-}
-
-// beginToBind has the scheduler choose devices for a pod that it does not bind yet.
-func (c *deviceCluster) beginToBind() error {
-	pod := c.newPod("")
-	if err := c.add(pod); err != nil {
-		return err
-	}
-	pod, _ = c.api.pod(key(pod))
-	plugin, err := c.devicePlugin()
-	if err != nil {
-		return err
-	}
-	state, info := framework.NewCycleState(), framework.NewNodeInfo()
-	info.SetNode(some(c.fleet, c.nodes))
-	if _, status := plugin.PreFilter(c.ctx, state, pod, []fwk.NodeInfo{info}); !status.IsSuccess() ||
-		!plugin.Filter(c.ctx, state, pod, info).IsSuccess() || !plugin.Reserve(c.ctx, state, pod, info.Node().Name).IsSuccess() {
-		return nil
-	}
-	assumed := pod.DeepCopy()
-	assumed.Spec.NodeName = info.Node().Name
-	c.binding[pod.UID] = assumed.Spec.NodeName
-	c.tell("%s is being bound to %s", pod.Name, assumed.Spec.NodeName)
-	return c.scheduler.Cache.AssumePod(klog.FromContext(c.ctx), assumed)
 }
 
 // tryPlan makes a plan, rehearses it, and carries it out if it is not refused.
@@ -285,6 +112,17 @@ func (c *deviceCluster) tryPlan(counts map[string]int) {
 		counts["explained by "+string(inFlight)]++
 	}
 
+	if refused := c.lacksRoom(made, seen); refused == inTheModel {
+		switch {
+		case c.explainedByBinding(made):
+			counts["room explained by "+string(inFlight)]++
+		case refused && c.holdsOtherwise(made):
+			counts["room explained by "+string(heldOtherwise)]++
+		default:
+			c.fail("for lack of room, the plan's checker refuses it: %v", refused)
+		}
+	}
+
 	before := c.everything()
 	outcome, err := c.rehearser.Replay(c.ctx, made)
 	if after := c.everything(); after != before {
@@ -309,7 +147,7 @@ func (c *deviceCluster) tryPlan(counts map[string]int) {
 	if accepted {
 		c.rehearseInAnotherOrder(made, outcome, counts)
 		counts["carried out"]++
-		counts["devices given"] += c.carryOutAsRehearsed(made, outcome)
+		counts["devices allocated"] += c.carryOutAsRehearsed(made, outcome)
 	}
 }
 
@@ -454,6 +292,25 @@ func (c *deviceCluster) fitsByModel(made *plan.Plan) bool {
 	return true
 }
 
+// lacksRoom says whether the checker of plans refuses the plan for lack of room.
+func (c *deviceCluster) lacksRoom(made *plan.Plan, seen *snapshot.Snapshot) bool {
+	var steps []*packingplan.Step
+	for _, step := range made.Steps() {
+		steps = append(steps, &packingplan.Step{PodUID: string(step.Pod.Object.UID), From: step.From, To: step.To})
+	}
+	_, err := plan.Check(steps, seen, plan.Paper)
+	refused, is := errors.AsType[*plan.RefusedError](err)
+	return is && refused.Reason == plan.OverCapacity
+}
+
+// holdsOtherwise says whether a pod leaves a node, for which others come, with devices for which it does not account there.
+func (c *deviceCluster) holdsOtherwise(made *plan.Plan) bool {
+	return slices.ContainsFunc(made.Disrupted(), func(pod *snapshot.Pod) bool {
+		held := c.book.HeldBeside(pod.Node, append(c.staying(made, pod.Node), pod.Object))
+		return len(arriving(made, pod.Node)) > 0 && !held.Equal(c.book.HeldBeside(pod.Node, c.staying(made, pod.Node)))
+	})
+}
+
 // takes says whether the node takes these pods beside those that stay, where these devices are held.
 func (c *deviceCluster) takes(node *v1.Node, staying []*v1.Pod, held sets.Set[string], pods ...*v1.Pod) bool {
 	var wishes []wish
@@ -482,71 +339,6 @@ func (c *deviceCluster) takes(node *v1.Node, staying []*v1.Pod, held sets.Set[st
 		return held.Has(one.id) || ptr.Deref(one.AllowMultipleAllocations, false)
 	})
 	return (cpu >= 0 || len(pods) == 0) && canHave(wishes, free)
-}
-
-// held are all devices that the scheduler takes for allocated.
-func (c *deviceCluster) held() sets.Set[string] {
-	held := sets.New[string]()
-	for id := range c.allocated().AllocatedDevices {
-		held.Insert(id.String())
-	}
-	return held
-}
-
-func (c *deviceCluster) allocated() *structured.AllocatedState {
-	state, err := c.claims().GatherAllocatedState()
-	if err != nil {
-		c.fail("%v", err)
-		return &structured.AllocatedState{}
-	}
-	return state
-}
-
-func (c *deviceCluster) claims() fwk.ResourceClaimTracker {
-	return c.scheduler.Profiles[v1.DefaultSchedulerName].SharedDRAManager().ResourceClaims()
-}
-
-// list are all claims.
-func (c *deviceCluster) list() []*resourceapi.ResourceClaim {
-	claims, err := c.claims().List()
-	if err != nil {
-		c.fail("%v", err)
-	}
-	return claims
-}
-
-// devicesHeld are those of the claims that were made for the pod.
-func (c *deviceCluster) devicesHeld(uid types.UID) sets.Set[string] {
-	held := sets.New[string]()
-	for _, claim := range c.list() {
-		if owner := metav1.GetControllerOf(claim); owner != nil && owner.UID == uid {
-			held.Insert(idsOf(claim)...)
-		}
-	}
-	return held
-}
-
-func idsOf(claim *resourceapi.ResourceClaim) (ids []string) {
-	if claim.Status.Allocation != nil {
-		for _, result := range claim.Status.Allocation.Devices.Results {
-			ids = append(ids, strings.Join([]string{result.Driver, result.Pool, result.Device}, "/"))
-		}
-	}
-	return ids
-}
-
-// given says which device each request of the claims has.
-func given(claims []*resourceapi.ResourceClaim) (all []string) {
-	for _, claim := range claims {
-		if claim.Status.Allocation == nil {
-			continue
-		}
-		for i, id := range idsOf(claim) {
-			all = append(all, claim.Status.Allocation.Devices.Results[i].Request+"="+id)
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // compareOneByOne asks book and plugin whether each pod that waits fits on each node as it is now.
@@ -629,13 +421,13 @@ func (c *deviceCluster) cameInUnit(made *plan.Plan, refusal rehearsal.Refusal) b
 	})
 }
 
-// carryOutAsRehearsed has the events of the rehearsal happen, and counts the devices that were given.
+// carryOutAsRehearsed has the events of the rehearsal happen, and counts the devices that were allocated.
 func (c *deviceCluster) carryOutAsRehearsed(made *plan.Plan, outcome rehearsal.Outcome) (count int) {
 	for _, event := range outcome.Events {
 		if err := c.have(event); err != nil {
 			c.fail("%v", err)
 		}
-		c.checkThatNoDeviceIsGivenTwice()
+		c.checkThatNoDeviceIsAllocatedTwice()
 	}
 	if err := c.carryOut(checkedPlan{Plan: *made}); err != nil {
 		c.fail("%v", err)
@@ -648,7 +440,7 @@ func (c *deviceCluster) carryOutAsRehearsed(made *plan.Plan, outcome rehearsal.O
 				own = append(own, claim)
 			}
 		}
-		got, expected := given(own), given(outcome.Claims[uid])
+		got, expected := allocatedBy(own), allocatedBy(outcome.Claims[uid])
 		if !slices.Equal(got, expected) {
 			c.fail("%s has %v, and was to have %v", step.Pod.Object.Name, got, expected)
 		}
@@ -671,13 +463,13 @@ func (c *deviceCluster) rehearseInAnotherOrder(made *plan.Plan, before rehearsal
 		counts["refused in another order"]++
 	} else if slices.ContainsFunc(made.Steps(), func(step plan.Step) bool {
 		uid := step.Pod.Object.UID
-		return !slices.Equal(given(before.Claims[uid]), given(outcome.Claims[uid]))
+		return !slices.Equal(allocatedBy(before.Claims[uid]), allocatedBy(outcome.Claims[uid]))
 	}) {
 		counts["other devices in another order"]++
 	}
 }
 
-func (c *deviceCluster) checkThatNoDeviceIsGivenTwice() {
+func (c *deviceCluster) checkThatNoDeviceIsAllocatedTwice() {
 	seen := map[string]string{}
 	for _, claim := range c.list() {
 		if claim.Status.Allocation == nil {
@@ -688,26 +480,9 @@ func (c *deviceCluster) checkThatNoDeviceIsGivenTwice() {
 				continue
 			}
 			if other := seen[id]; other != "" {
-				c.fail("%s is given to %s and %s", id, other, claim.Name)
+				c.fail("%s is allocated to %s and %s", id, other, claim.Name)
 			}
 			seen[id] = claim.Name
 		}
 	}
-}
-
-// everything is what a rehearsal must not change.
-func (c *deviceCluster) everything() string {
-	state := c.allocated()
-	return fmt.Sprint(c.api.version, sets.List(c.held()), len(state.AllocatedSharedDeviceIDs), state.AggregatedCapacity,
-		c.claimsAsTheyAre())
-}
-
-func (c *deviceCluster) claimsAsTheyAre() []string {
-	var all []string
-	for _, claim := range c.list() {
-		all = append(all, fmt.Sprint(claim.Namespace, claim.Name, claim.UID, claim.ResourceVersion, given([]*resourceapi.ResourceClaim{claim}),
-			c.claims().GetPendingAllocation(claim.UID)))
-	}
-	slices.Sort(all)
-	return all
 }
