@@ -71,6 +71,8 @@ type subject struct {
 	siblings  siblings
 	owner     owner
 	admission *admission
+	// ofClaims is about the templates of the pod's claims; nil: no rule has asked yet.
+	ofClaims *templates
 	// outside: its node is not in the scope.
 	outside bool
 	now     time.Time

@@ -25,10 +25,18 @@ func KeptAway(pod *v1.Pod, book *resources.Book, in Workloads, rules Rules) stri
 
 // templates says whether a template is missing from which the replacement's claims would be made, or has changed since the
 // pod's own were, so that the replacement would ask for other devices.
-func (s *subject) templates() (missing, changed bool) {
+type templates struct{ missing, changed bool }
+
+// templates looks at them once, however many rules ask.
+func (s *subject) templates() templates {
 	if len(s.pod.Spec.ResourceClaims) == 0 || !s.book.CountsDevices() {
-		return false, false
+		return templates{}
 	}
+	if s.ofClaims != nil {
+		return *s.ofClaims
+	}
+	var found templates
+	s.ofClaims = &found
 	own := map[string]*resourceapi.ResourceClaimSpec{}
 	for _, claim := range s.book.ClaimsOf(s.pod) {
 		own[claim.Name] = &claim.Spec
@@ -40,15 +48,15 @@ func (s *subject) templates() (missing, changed bool) {
 		}
 		template := s.book.TemplateOf(s.pod.Namespace, *of.ResourceClaimTemplateName)
 		if template == nil {
-			missing = true
+			found.missing = true
 			continue
 		}
 		name, _, err := resourceclaim.Name(s.pod, of)
 		if err == nil && name != nil && own[*name] != nil && !apiequality.Semantic.DeepEqual(&template.Spec.Spec, own[*name]) {
-			changed = true
+			found.changed = true
 		}
 	}
-	return missing, changed
+	return found
 }
 
 // IsWhole says whether so many pods are all that the pod's controller wants. Where nothing is known of it, nothing is missed.

@@ -138,9 +138,9 @@ var returning = []rule{
 	// A ResourceQuota would refuse the replacement.
 	{ResourceQuota, func(s *subject) bool { return s.admission.verdictOn(s).overQuota }},
 	// No claim would be made for the replacement, which then would wait.
-	{DeviceTemplateMissing, func(s *subject) bool { missing, _ := s.templates(); return missing }},
+	{DeviceTemplateMissing, func(s *subject) bool { return s.templates().missing }},
 	// The replacement's claim would ask for other devices than the pod's.
-	{DeviceTemplateChanged, func(s *subject) bool { _, changed := s.templates(); return changed }},
+	{DeviceTemplateChanged, func(s *subject) bool { return s.templates().changed }},
 }
 
 // isInNamespace says whether the pod's namespace is selected; one that is not known yet cannot be. Nil selects all.
