@@ -172,10 +172,11 @@ func (c *Catalogue) Refresh() {
 		return
 	}
 	var asks []ask
+	all := &podDevices{counts: map[string]int64{}} // one for all: each ask is found once
 	pods, _ := from.pods.List(labels.Everything()) // never fails
 	for _, pod := range pods {
 		if len(pod.Spec.ResourceClaims) > 0 || len(published) > 0 && len(c.extendedOf(pod)) > 0 {
-			found, _, _ := c.asksOf(pod, &podDevices{counts: map[string]int64{}})
+			found, _, _ := c.asksOf(pod, all)
 			asks = append(asks, found...)
 		}
 	}
@@ -183,8 +184,9 @@ func (c *Catalogue) Refresh() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed := c.add(asks)
-	if now := sets.New(published...); !c.slices.Equal(now) {
-		c.slices, c.digests, changed = now, nil, true
+	replaced := len(published) != len(c.slices) || !c.slices.HasAll(published...)
+	if replaced {
+		c.slices, c.digests, changed = sets.New(published...), nil, true
 		c.offers, c.incomplete = offersOf(published)
 	}
 	for name, one := range c.asks {
@@ -196,7 +198,7 @@ func (c *Catalogue) Refresh() {
 	if listing := c.listed(from); !listing.Equal(c.listing) {
 		c.listing, changed = listing, true
 	}
-	if c.study(from) || changed {
+	if c.study(from, replaced) || changed {
 		c.publish()
 	}
 	c.specs.forget(4*len(from.claims.ListKeys()) + maxAsks)
@@ -232,7 +234,7 @@ func (c *Catalogue) know(asks []ask) *state {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.add(asks) {
-		c.study(c.sources.Load())
+		c.study(c.sources.Load(), false)
 		c.publish()
 	}
 	return c.state.Load()
@@ -261,8 +263,9 @@ func (c *Catalogue) add(asks []ask) (some bool) {
 	return some
 }
 
-// study finds out which devices serve each ask; it looks only at what is new. It says whether anything has changed.
-func (c *Catalogue) study(from *sources) (changed bool) {
+// study finds out which devices serve each ask; it looks only at what is new: slices that were replaced, and asks and their
+// classes. It says whether any of these has changed.
+func (c *Catalogue) study(from *sources, replaced bool) (changed bool) {
 	for _, one := range c.asks {
 		class, err := from.manager.DeviceClasses().Get(one.class)
 		if err != nil {
@@ -279,6 +282,9 @@ func (c *Catalogue) study(from *sources) (changed bool) {
 				}
 			}
 			one.selectors = newSelectors(append(expressions, one.ask.selectors...))
+		}
+		if one.verdicts != nil && !replaced {
+			continue
 		}
 		before := one.verdicts
 		one.verdicts = make(map[*resourceapi.ResourceSlice]verdicts, len(c.slices))
