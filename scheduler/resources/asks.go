@@ -31,6 +31,7 @@ const (
 	constraints       = "device-constraints"
 	derivedAttributes = "device-derived-attributes"
 	unknownKind       = "device-request-unknown"
+	requestNotRead    = "device-request-not-read-yet"
 	closedDevice      = "device-unavailable"
 	alreadyAllocated  = "device-claim-allocated"
 )
@@ -176,7 +177,11 @@ func (c *Catalogue) devicesOf(pod *v1.Pod, now *state) (*podDevices, *state) {
 	}
 	for _, one := range asks {
 		if known := now.asks[one.name]; known == nil {
-			found.Refused = append(found.Refused, devicesOverlap+" "+one.class)
+			reason := requestNotRead // it came after the state
+			if len(now.asks) == maxAsks {
+				reason = devicesOverlap
+			}
+			found.Refused = append(found.Refused, reason+" "+one.class)
 		} else if one.extended != "" && !known.matched {
 			delete(found.counts, one.name) // a plain amount
 		}

@@ -78,7 +78,7 @@ func TestEachKindOfClaimThatIsNoAmountIsRefusedByItsName(t *testing.T) {
 
 	// The other reasons need more than a template; the rest of these tests has them.
 	rows[namedClaim], rows[closedDevice], rows[alreadyAllocated], rows[devicesOverlap] = nil, nil, nil, nil
-	rows[withNodeResources], rows[derivedAttributes] = nil, nil // alpha
+	rows[requestNotRead], rows[withNodeResources], rows[derivedAttributes] = nil, nil, nil // the last two are alpha
 	for _, reason := range reasons(t) {
 		if !slices.ContainsFunc(rowsOf(rows), func(row string) bool { return strings.HasPrefix(row, reason) }) {
 			t.Errorf("no row for the reason %q", reason)

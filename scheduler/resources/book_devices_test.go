@@ -2,6 +2,7 @@ package resources
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -216,8 +217,27 @@ func TestARefreshedBookKeepsToItsState(t *testing.T) {
 	if needs.Of(dimensionOf("a")) != 1 || c.book.Capacity(aNode("n1")).Equal(before) {
 		t.Errorf("the pod needs %+v", needs)
 	}
-	if !book.Capacity(aNode("n1")).Equal(before) || len(book.Devices(aPod("new", "", "new")).Refused) != 1 {
+	if !book.Capacity(aNode("n1")).Equal(before) {
 		t.Errorf("the node had %+v and has %+v", before, book.Capacity(aNode("n1")))
+	}
+	if got := book.Devices(aPod("new", "", "new")).Refused; !slices.Equal(got, []string{requestNotRead + " a"}) {
+		t.Errorf("the pod is refused for %v", got)
+	}
+}
+
+// Its remedy is to ask for fewer different things, which does not help with a request that has only just come.
+func TestOnlyARequestBeyondTheLimitIsRefusedForTheNumberOfRequests(t *testing.T) {
+	asks := make([]ask, maxAsks)
+	for i := range asks {
+		asks[i] = ask{name: fmt.Sprint("gpu.", i), class: "gpu"}
+	}
+	c := newCluster(t, aClass("gpu", ""), aSlice("n1", "a"), aTemplate("new", exactly("gpu", 1)))
+	c.book.devices.know(asks)
+
+	for _, book := range []*Book{c.book, c.book.Refresh()} {
+		if got := book.Devices(aPod("new", "", "new")).Refused; !slices.Contains(got, devicesOverlap+" gpu") {
+			t.Errorf("the pod is refused for %v", got)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ NEEDS: Mapping[str, str] = {
     "device-constraints": "devices that match each other",
     "device-derived-attributes": "devices with derived attributes",
     "device-request-unknown": "devices by a request of an unknown kind",
+    "device-request-not-read-yet": "devices of class {}, by a request that came while the snapshot was taken",
     "device-unavailable": "the devices that it has, which no other pod could get",
     "device-requests-overlap": "devices of class {}, for which too many different requests compete",
     "device-shared": "devices of class {}, which several claims may share",
