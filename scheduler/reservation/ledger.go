@@ -43,7 +43,9 @@ type entry struct {
 	generation int64
 	priority   int32
 	// open: its owners may take from it. Until then they wait for room for the whole reservation.
-	open     bool
+	open bool
+	// capacity is what its pod needs, with the devices as they were counted then.
+	pod      *v1.Pod
 	capacity resources.Vector
 	owners   []owner
 }
@@ -89,8 +91,9 @@ func (l *Ledger) entryOf(record *Record) *entry {
 	if status.Phase != Available && status.Phase != Waiting || status.NodeName == "" {
 		return nil
 	}
+	pod := record.Pod()
 	return &entry{uid: record.UID(), name: record.Name(), node: status.NodeName, generation: record.Generation(),
-		priority: record.Priority(), open: status.Phase == Available, capacity: l.Requests(record),
+		priority: record.Priority(), open: status.Phase == Available, pod: pod, capacity: l.book.Needs(pod),
 		owners: parseOwners(record.Spec.Owners)}
 }
 
@@ -197,7 +200,8 @@ func (l *Ledger) OwnerLabels() sets.Set[string] {
 // HasRoom says whether what is still held of the reservation is free on its node, beside what is
 // held of all others there.
 func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {
-	capacity, node := l.Requests(record), record.Status.NodeName
+	pod, node := record.Pod(), record.Status.NodeName
+	capacity := l.book.Needs(pod)
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for uid, one := range l.onNode[node] {
@@ -208,12 +212,31 @@ func (l *Ledger) HasRoom(record *Record, free resources.Vector) bool {
 	for _, plan := range l.plans {
 		free = free.Minus(plan.Outstanding()[node])
 	}
-	return capacity.Minus(l.accounts[record.UID()].sum).AtLeastNothing().FitsIn(free)
+	_, left := l.rest(pod, capacity)
+	return left.FitsIn(free)
 }
 
 // left is what is left of a reservation's capacity.
 func (l *Ledger) left(one *entry) resources.Vector {
-	return one.capacity.Minus(l.accounts[one.uid].sum).AtLeastNothing()
+	_, left := l.rest(one.pod, one.capacity)
+	return left
+}
+
+// rest is the capacity of the reservation with that pod, and what is left of it. Devices are counted as they are now: what
+// somebody begins to ask for gives them further names.
+func (l *Ledger) rest(pod *v1.Pod, capacity resources.Vector) (now, left resources.Vector) {
+	of := l.accounts[pod.UID]
+	if !l.book.AsksForDevices(pod) {
+		return capacity, capacity.Minus(of.sum).AtLeastNothing()
+	}
+	now = l.book.Needs(pod)
+	left = now
+	for made := range of.charges {
+		if made.holds {
+			left = left.Minus(l.book.Needs(made.pod))
+		}
+	}
+	return now, left.AtLeastNothing()
 }
 
 // Take gives the pod its place of a plan on the node, or lets it take from the reservation there that it fills most. ok
@@ -240,8 +263,10 @@ func (l *Ledger) Take(pod *v1.Pod, node string) (taken Taken, ok bool) {
 func (l *Ledger) fullest(pod *v1.Pod, node string, requests resources.Vector) (taken Taken, ok bool) {
 	var best Offer
 	for _, one := range l.onNode[node] {
-		offer, enough := l.offer(one, requests)
-		if one.open && enough && anySelects(one.owners, pod) && (!ok || fuller(offer, best, requests)) {
+		if !one.open || !anySelects(one.owners, pod) {
+			continue
+		}
+		if offer, enough := l.offer(one, pod, requests); enough && (!ok || fuller(offer, best, requests)) {
 			best, ok = offer, true
 		}
 	}

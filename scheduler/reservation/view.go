@@ -45,7 +45,7 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 			return
 		}
 		v.own.Insert(uid)
-		if offer, enough := l.offer(one, requests); enough && one.open {
+		if offer, enough := l.offer(one, pod, requests); enough && one.open {
 			v.Offers[one.node] = append(v.Offers[one.node], offer)
 		}
 	})
@@ -61,11 +61,14 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 	return v
 }
 
-// offer is what is left of a reservation, and whether that is enough. Several pods may share a reservation; the number of
-// pods is only limited by the node.
-func (l *Ledger) offer(one *entry, requests resources.Vector) (offer Offer, enough bool) {
-	left := l.left(one)
-	return Offer{Name: one.name, Capacity: one.capacity, Left: left, uid: one.uid}, requests.WithPods(0).FitsIn(left)
+// offer is what is left of a reservation, and whether that is enough for the pod. Several pods may share a reservation; the
+// number of pods is only limited by the node.
+func (l *Ledger) offer(one *entry, pod *v1.Pod, requests resources.Vector) (offer Offer, enough bool) {
+	capacity, left := l.rest(one.pod, one.capacity)
+	if l.book.AsksForDevices(pod) {
+		requests = l.book.Needs(pod) // devices as what is left counts them
+	}
+	return Offer{Name: one.name, Capacity: capacity, Left: left, uid: one.uid}, requests.WithPods(0).FitsIn(left)
 }
 
 // IsRestricted says whether any room is held against the pod, on whatever node.

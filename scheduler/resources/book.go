@@ -46,7 +46,7 @@ type Key struct {
 
 // PodKey is that of what the pod needs.
 func (b *Book) PodKey(pod *v1.Pod) Key {
-	if !b.asksForDevices(pod) {
+	if !b.AsksForDevices(pod) {
 		return Key{object: pod}
 	}
 	found, now := b.devices.devicesOf(pod, b.at)
@@ -66,7 +66,7 @@ func (b *Book) NodeKey(node *v1.Node) Key {
 // itself counts as one. Devices are amounts of a state of the cluster: see DevicePrefix.
 func (b *Book) Needs(pod *v1.Pod) Vector {
 	needs := OfList(ListOf(pod)).WithPods(1)
-	if !b.asksForDevices(pod) {
+	if !b.AsksForDevices(pod) {
 		return needs
 	}
 	found, now := b.devices.devicesOf(pod, b.at)

@@ -11,7 +11,7 @@ import (
 
 // Devices is what the pod asks for in devices.
 func (b *Book) Devices(pod *v1.Pod) PodDevices {
-	if !b.asksForDevices(pod) {
+	if !b.AsksForDevices(pod) {
 		return PodDevices{}
 	}
 	found, _ := b.devices.devicesOf(pod, b.at)
@@ -87,7 +87,7 @@ func (b *Book) HeldBeside(node string, pods []*v1.Pod) Vector {
 	}
 	own, held := b.devices.taken(now, node, listed, pods)
 	for _, pod := range pods {
-		if b.asksForDevices(pod) {
+		if b.AsksForDevices(pod) {
 			found, _ := b.devices.devicesOf(pod, now)
 			for i, amount := range now.wanted(found) {
 				own[i] -= amount
@@ -111,8 +111,8 @@ func (b *Book) state() *state {
 	return b.devices.state.Load()
 }
 
-// asksForDevices is quick, as most pods ask for none.
-func (b *Book) asksForDevices(pod *v1.Pod) bool {
+// AsksForDevices says whether what the pod needs depends on the state of the devices. It is quick, as most pods ask for none.
+func (b *Book) AsksForDevices(pod *v1.Pod) bool {
 	now := b.state()
 	return now != nil && (len(pod.Spec.ResourceClaims) > 0 || now.some && len(b.devices.extendedOf(pod)) > 0)
 }
