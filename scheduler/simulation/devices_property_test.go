@@ -103,25 +103,30 @@ func (c *deviceCluster) tryPlan(counts map[string]int) {
 		return
 	}
 	counts["plans"]++
-	fits, inTheModel := c.fitsByBook(made), c.fitsByModel(made)
-	c.tell("plan %v, fits by the book %v, in the model %v", describe(made), fits, inTheModel)
-	if fits != inTheModel {
-		if !c.explainedByBinding(made) {
-			c.fail("the book says that the plan fits: %v, and the devices: %v", fits, inTheModel)
+	byBook, byModel, byChecker := c.shortByBook(made), c.shortByModel(made), c.shortByChecker(made, seen)
+	c.tell("plan %v, short by the book: %v, in the model: %v, by the checker: %v", describe(made), byBook, byModel, byChecker)
+	for node := range byBook.SymmetricDifference(byModel) {
+		if !c.isBindingTo(node) {
+			c.fail("%s is short of room by the book: %v, and of devices: %v", node, byBook.Has(node), byModel.Has(node))
 		}
 		counts["explained by "+string(inFlight)]++
 	}
 
-	if refused := c.lacksRoom(made, seen); refused == inTheModel {
+	differing := byModel // unless the checker refuses the plan, for one node
+	if byChecker != "" {
+		differing = sets.New(byChecker).Difference(byModel)
+	}
+	for node := range differing {
 		switch {
-		case c.explainedByBinding(made):
+		case c.isBindingTo(node):
 			counts["room explained by "+string(inFlight)]++
-		case refused && c.holdsOtherwise(made):
+		case byChecker != "" && c.holdsOtherwise(made, node):
 			counts["room explained by "+string(heldOtherwise)]++
 		default:
-			c.fail("for lack of room, the plan's checker refuses it: %v", refused)
+			c.fail("%s is short of room by the plan's checker: %v, and of devices: %v", node, byChecker != "", byModel.Has(node))
 		}
 	}
+	inTheModel := len(byModel) == 0
 
 	before := c.everything()
 	outcome, err := c.rehearser.Replay(c.ctx, made)
@@ -206,7 +211,7 @@ func (c *deviceCluster) newPlan(seen *snapshot.Snapshot) *plan.Plan {
 		steps[0].Unit, steps[1].Unit = "unit", "unit"
 	}
 	made := planOf(seen, steps)
-	for !c.in(12) && !made.Empty() && !c.fitsByBook(made) {
+	for !c.in(12) && !made.Empty() && len(c.shortByBook(made)) > 0 {
 		at := c.IntN(len(steps))
 		steps = slices.Delete(steps, at, at+1)
 		made = planOf(seen, steps)
@@ -258,8 +263,9 @@ func arriving(made *plan.Plan, node string) (pods []*snapshot.Pod) {
 	return pods
 }
 
-// fitsByBook: on each node there is room for those who come beside those who stay.
-func (c *deviceCluster) fitsByBook(made *plan.Plan) bool {
+// shortByBook are the nodes without room for those who come beside those who stay.
+func (c *deviceCluster) shortByBook(made *plan.Plan) sets.Set[string] {
+	short := sets.New[string]()
 	for _, node := range c.nodes {
 		info := framework.NewNodeInfo(c.staying(made, node.Name)...)
 		info.SetNode(node)
@@ -268,14 +274,15 @@ func (c *deviceCluster) fitsByBook(made *plan.Plan) bool {
 			need = need.Plus(c.book.Needs(pod.Object))
 		}
 		if !need.FitsIn(c.book.Free(info)) {
-			return false
+			short.Insert(node.Name)
 		}
 	}
-	return true
+	return short
 }
 
-// fitsByModel is the same, device by device.
-func (c *deviceCluster) fitsByModel(made *plan.Plan) bool {
+// shortByModel are the same, device by device.
+func (c *deviceCluster) shortByModel(made *plan.Plan) sets.Set[string] {
+	short := sets.New[string]()
 	for _, node := range c.nodes {
 		var pods []*v1.Pod
 		for _, pod := range arriving(made, node.Name) {
@@ -286,28 +293,34 @@ func (c *deviceCluster) fitsByModel(made *plan.Plan) bool {
 			held = held.Difference(c.devicesHeld(pod.Object.UID))
 		}
 		if !c.takes(node, c.staying(made, node.Name), held, pods...) {
-			return false
+			short.Insert(node.Name)
 		}
 	}
-	return true
+	return short
 }
 
-// lacksRoom says whether the checker of plans refuses the plan for lack of room.
-func (c *deviceCluster) lacksRoom(made *plan.Plan, seen *snapshot.Snapshot) bool {
+// shortByChecker is the node for whose lack of room the checker of plans refuses the plan, or "".
+func (c *deviceCluster) shortByChecker(made *plan.Plan, seen *snapshot.Snapshot) string {
 	var steps []*packingplan.Step
 	for _, step := range made.Steps() {
 		steps = append(steps, &packingplan.Step{PodUID: string(step.Pod.Object.UID), From: step.From, To: step.To})
 	}
 	_, err := plan.Check(steps, seen, plan.Paper)
 	refused, is := errors.AsType[*plan.RefusedError](err)
-	return is && refused.Reason == plan.OverCapacity
+	if !is || refused.Reason != plan.OverCapacity {
+		return ""
+	}
+	at := slices.IndexFunc(c.nodes, func(node *v1.Node) bool {
+		return strings.Contains(refused.Detail, fmt.Sprintf("node %q", node.Name))
+	})
+	return c.nodes[at].Name
 }
 
-// holdsOtherwise says whether a pod leaves a node, for which others come, with devices for which it does not account there.
-func (c *deviceCluster) holdsOtherwise(made *plan.Plan) bool {
+// holdsOtherwise says whether a pod leaves the node with devices for which it does not account there.
+func (c *deviceCluster) holdsOtherwise(made *plan.Plan, node string) bool {
 	return slices.ContainsFunc(made.Disrupted(), func(pod *snapshot.Pod) bool {
-		held := c.book.HeldBeside(pod.Node, append(c.staying(made, pod.Node), pod.Object))
-		return len(arriving(made, pod.Node)) > 0 && !held.Equal(c.book.HeldBeside(pod.Node, c.staying(made, pod.Node)))
+		held := c.book.HeldBeside(node, append(c.staying(made, node), pod.Object))
+		return pod.Node == node && !held.Equal(c.book.HeldBeside(node, c.staying(made, node)))
 	})
 }
 
@@ -370,7 +383,7 @@ func (c *deviceCluster) compareOneByOne(counts map[string]int, seen *snapshot.Sn
 				continue // NodeResourcesFit looks at it
 			}
 			if lacksDevices != !status.IsSuccess() && short != string(v1.ResourceCPU) {
-				if slices.Contains(slices.Collect(maps.Values(c.binding)), node.Name) {
+				if c.isBindingTo(node.Name) {
 					counts["pairs explained by "+string(inFlight)]++
 					continue
 				}
@@ -380,9 +393,9 @@ func (c *deviceCluster) compareOneByOne(counts map[string]int, seen *snapshot.Sn
 	}
 }
 
-// explainedByBinding: as long as a pod is being bound, the book counts what it asks for, and not its devices.
-func (c *deviceCluster) explainedByBinding(made *plan.Plan) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(c.binding)), func(node string) bool { return len(arriving(made, node)) > 0 })
+// isBindingTo: as long as a pod is being bound to the node, the book counts there what it asks for, and not its devices.
+func (c *deviceCluster) isBindingTo(node string) bool {
+	return slices.Contains(slices.Collect(maps.Values(c.binding)), node)
 }
 
 // explain says why a plan is refused for which there are enough devices.
