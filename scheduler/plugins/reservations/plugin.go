@@ -110,7 +110,9 @@ const stateKey = fwk.StateKey(Name)
 
 // state is what a scheduling cycle knows; there is none where nothing is reserved.
 type state struct {
-	view  *reservation.View
+	view *reservation.View
+	// needs is what the pod needs, where room is held against it.
+	needs resources.Vector
 	taken *reservation.Taken
 
 	mu sync.Mutex
@@ -146,6 +148,7 @@ func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 	if !restricted {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
+	found.needs = p.book.Needs(pod)
 	return nil, nil
 }
 
@@ -155,7 +158,7 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 // Filter keeps the pod out of what is held against it.
 func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	found := stateOf(cycle)
-	if found == nil || p.hasRoomBeside(found.view, pod, node) {
+	if found == nil || p.hasRoomBeside(found, node) {
 		return nil
 	}
 	found.mu.Lock()
@@ -169,9 +172,9 @@ func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 	return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 }
 
-func (p *Plugin) hasRoomBeside(view *reservation.View, pod *v1.Pod, node fwk.NodeInfo) bool {
-	held, some := view.Held(node.Node().Name)
-	return !some || p.book.Needs(pod).FitsIn(p.book.Free(node).Minus(held))
+func (p *Plugin) hasRoomBeside(found *state, node fwk.NodeInfo) bool {
+	held, some := found.view.Held(node.Node().Name)
+	return !some || found.needs.FitsIn(p.book.Free(node).Minus(held))
 }
 
 // PostFilter remembers a pod that may find a node once the reservations have changed. It makes no room.
@@ -230,7 +233,8 @@ func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, n
 		if err != nil {
 			return fwk.AsStatus(err)
 		}
-		if !p.hasRoomBeside(now.view, pod, info) {
+		now.needs = p.book.Needs(pod)
+		if !p.hasRoomBeside(now, info) {
 			p.waiting.Put(pod, reasonReserved, sets.New(node))
 			return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 		}
