@@ -106,7 +106,8 @@ func (f *Framework) Free(ctx context.Context) (map[string]resources.Vector, erro
 }
 
 // Room is what is free on the named nodes, pods whose binding is under way counted, and what those pods still take there
-// that terminate or are known to leave. A node that is gone is left out. Each step of a plan asks for it: the devices are
+// that terminate or are known to leave, and pods that are gone until their claims are deallocated. A node that is gone is left
+// out. Each step of a plan asks for it: the devices are
 // those of the plan's rehearsal.
 func (f *Framework) Room(ctx context.Context, leaving sets.Set[types.UID], names ...string) (
 	free, toCome map[string]resources.Vector, err error,
@@ -126,6 +127,9 @@ func (f *Framework) Room(ctx context.Context, leaving sets.Set[types.UID], names
 			if pod := pod.GetPod(); pod.DeletionTimestamp != nil || leaving.Has(pod.UID) {
 				toCome[name] = toCome[name].Plus(f.book.Needs(pod))
 			}
+		}
+		if devices := f.book.AwaitingDeallocation(node); !devices.IsZero() {
+			toCome[name] = toCome[name].Plus(devices)
 		}
 	}
 	return free, toCome, nil

@@ -104,15 +104,19 @@ func (b *Book) Free(node fwk.NodeInfo) Vector {
 	if len(amounts) == 0 {
 		return free
 	}
+	taken := b.devices.taken(now, node.Node().Name, now.listedBy(node.Node()), podsOn(node))
+	for i := range amounts {
+		amounts[i] -= taken.own[i] + taken.others[i]
+	}
+	return now.with(free, amounts)
+}
+
+func podsOn(node fwk.NodeInfo) []*v1.Pod {
 	pods := make([]*v1.Pod, len(node.GetPods()))
 	for i, one := range node.GetPods() {
 		pods[i] = one.GetPod()
 	}
-	own, others := b.devices.taken(now, node.Node().Name, now.listedBy(node.Node()), pods)
-	for i := range amounts {
-		amounts[i] -= own[i] + others[i]
-	}
-	return now.with(free, amounts)
+	return pods
 }
 
 // FreeOn is the room on the named nodes; a node that is gone is left out.

@@ -32,6 +32,34 @@ func TestADeviceIsFreeOnlyWhenItsClaimIsGone(t *testing.T) {
 	testobjects.Eventually(t, "the device is free", func() bool { return c.free(node, "gpu", stays) == 2 })
 }
 
+// A plan waits for what comes free by itself: it would be aborted for devices that are in no sum.
+func TestDevicesOfPodsThatAreGoneAwaitDeallocation(t *testing.T) {
+	template, node, now := aTemplate("one", exactly("gpu", 1)), aNode("n1"), metav1.Now()
+	stays, gone, again := aPod("stays", "n1", "one"), aPod("gone", "n1", "one"), aPod("again", "", "one")
+	done, cancelled, terminates := aPod("done", "n1", "one"), aPod("cancelled", "", "one"), aPod("terminates", "n1", "one")
+	done.Status.Phase = v1.PodSucceeded
+	for _, pod := range []*v1.Pod{cancelled, terminates} {
+		pod.DeletionTimestamp, pod.Finalizers = &now, []string{"example.com/late"}
+	}
+	named, others := claimOf(aPod("x", "n1"), template, "n1", "n1-7"), claimOf(aPod("y", "n1"), template, "n1", "n1-8")
+	named.OwnerReferences, others.OwnerReferences[0].Kind = nil, "Job"
+	objects := []runtime.Object{node, aClass("gpu", ""), aSlice("n1", "a", "a", "a", "a", "a", "a", "a", "a", "a", "a"), template,
+		stays, again, done, cancelled, terminates, named, others}
+	for i, pod := range []*v1.Pod{stays, gone, again, done, cancelled, terminates} {
+		objects = append(objects, claimOf(pod, template, "n1", fmt.Sprint("n1-", i)))
+	}
+	c := newCluster(t, objects...)
+
+	for want, pods := range map[int64][]*v1.Pod{10 - 8: {stays, terminates}, 10 - 6: nil} {
+		info := infoOf(node, pods...)
+		free, toCome := c.book.Free(info).Of(dimensionOf("gpu")), c.book.AwaitingDeallocation(info).Of(dimensionOf("gpu"))
+		// The three that come free are those of the pods that are gone, done and cancelled, whoever is on the node.
+		if free != want || toCome != 3 {
+			t.Errorf("beside %d pods, %d devices are free and %d await deallocation, want %d and 3", len(pods), free, toCome, want)
+		}
+	}
+}
+
 // Whoever leaves in a rehearsal still runs in the cluster.
 func TestADeviceOfAPodThatLeavesInARehearsalIsFree(t *testing.T) {
 	template, node := aTemplate("one", exactly("gpu", 1)), aNode("n1")

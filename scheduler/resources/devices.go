@@ -401,10 +401,13 @@ func (c *Catalogue) templateOf(namespace, name string) *resourceapi.ResourceClai
 	return template
 }
 
-// livesOnANode says whether the claim's owner is a pod that takes room on some node.
-func (c *Catalogue) livesOnANode(claim *resourceapi.ResourceClaim, owner *metav1.OwnerReference) bool {
+// ownerLives says whether the claim's owner is a pod that takes room on some node; if not, ends says whether the claim goes
+// because it was made for a pod that is gone or about to go.
+func (c *Catalogue) ownerLives(claim *resourceapi.ResourceClaim, owner *metav1.OwnerReference) (lives, ends bool) {
 	pod, err := c.sources.Load().pods.Pods(claim.Namespace).Get(owner.Name)
-	return err == nil && pod.UID == owner.UID && pod.Spec.NodeName != "" && !podutil.IsPodTerminal(pod)
+	there := err == nil && pod.UID == owner.UID && !podutil.IsPodTerminal(pod)
+	lives = there && pod.Spec.NodeName != ""
+	return lives, !lives && owner.Kind == "Pod" && (!there || pod.DeletionTimestamp != nil)
 }
 
 // digestOn is a digest of what drivers have published for the node; it changes with its devices alone.

@@ -7,6 +7,7 @@ import (
 	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
 )
 
 // Devices is what the pod asks for in devices.
@@ -85,7 +86,8 @@ func (b *Book) HeldBeside(node string, pods []*v1.Pod) Vector {
 	if object, err := b.devices.sources.Load().nodes.Get(node); err == nil {
 		listed = now.listedBy(object)
 	}
-	own, held := b.devices.taken(now, node, listed, pods)
+	taken := b.devices.taken(now, node, listed, pods)
+	own, held := taken.own, taken.others
 	for _, pod := range pods {
 		if b.AsksForDevices(pod) {
 			found, _ := b.devices.devicesOf(pod, now)
@@ -98,6 +100,17 @@ func (b *Book) HeldBeside(node string, pods []*v1.Pod) Vector {
 		held[i] += max(0, own[i])
 	}
 	return now.with(Vector{}, held)
+}
+
+// AwaitingDeallocation are the devices on the node that Free counts as taken although the pods for which their claims were
+// made are gone, or go before they have come to a node. What the pods on the node have is not among them.
+func (b *Book) AwaitingDeallocation(node fwk.NodeInfo) Vector {
+	now := b.state()
+	if now == nil || len(now.nodes[node.Node().Name]) == 0 {
+		return Vector{}
+	}
+	taken := b.devices.taken(now, node.Node().Name, now.listedBy(node.Node()), podsOn(node))
+	return now.with(Vector{}, taken.ending)
 }
 
 // state is that of the devices; nil where none are counted.
@@ -173,11 +186,22 @@ type holding struct {
 	masks  []asksMask
 }
 
-// taken are the devices of the node that these pods have or are about to get, and those that other claims hold: named ones,
-// those of pods that have just gone, and of pods that wait again after they could not be bound. A pod that is elsewhere by
-// now, or leaves in a rehearsal, holds none.
-func (c *Catalogue) taken(now *state, node string, listed asksMask, pods []*v1.Pod) (own, others []int64) {
-	own, others = make([]int64, len(now.family.dimensions)), make([]int64, len(now.family.dimensions))
+// takenDevices are those of one node, in each dimension.
+type takenDevices struct {
+	// own are those that the pods on the node have or are about to get.
+	own []int64
+	// others are those that other claims hold: named ones, those of pods that have just gone, and of pods that wait again after
+	// they could not be bound.
+	others []int64
+	// ending are those of the others whose claims go with pods that are gone or about to go.
+	ending []int64
+}
+
+// taken are the devices of the node that are taken, where these pods are on it. A pod that is elsewhere by now, or leaves in a
+// rehearsal, holds none.
+func (c *Catalogue) taken(now *state, node string, listed asksMask, pods []*v1.Pod) takenDevices {
+	dimensions := len(now.family.dimensions)
+	found := takenDevices{make([]int64, dimensions), make([]int64, dimensions), make([]int64, dimensions)}
 	holdings := make(map[types.UID]*holding, len(pods))
 	for _, pod := range pods {
 		holdings[pod.UID] = nil
@@ -185,6 +209,7 @@ func (c *Catalogue) taken(now *state, node string, listed asksMask, pods []*v1.P
 	for _, claim := range c.claimsBy(nodeIndex, node) {
 		owner := metav1.GetControllerOfNoCopy(claim)
 		var of *holding
+		ends := false
 		if owner != nil {
 			held, here := holdings[owner.UID]
 			switch {
@@ -193,8 +218,11 @@ func (c *Catalogue) taken(now *state, node string, listed asksMask, pods []*v1.P
 			case here:
 				of = &holding{}
 				holdings[owner.UID] = of
-			case c.livesOnANode(claim, owner):
-				continue
+			default:
+				var lives bool
+				if lives, ends = c.ownerLives(claim, owner); lives {
+					continue
+				}
 			}
 		}
 		if of != nil {
@@ -208,14 +236,17 @@ func (c *Catalogue) taken(now *state, node string, listed asksMask, pods []*v1.P
 			case of != nil:
 				of.masks = append(of.masks, mask)
 			default:
-				now.family.count(others, mask, 1)
+				now.family.count(found.others, mask, 1)
+				if ends {
+					now.family.count(found.ending, mask, 1)
+				}
 			}
 		}
 	}
 	for _, pod := range pods {
-		c.takenBy(now, node, pod, holdings[pod.UID], own)
+		c.takenBy(now, node, pod, holdings[pod.UID], found.own)
 	}
-	return own, others
+	return found
 }
 
 // takenBy counts what one pod has: its devices one by one, or what it asks for as long as not all of its claims have any.

@@ -45,6 +45,7 @@ import (
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/reservation"
+	"github.com/stowage/stowage/scheduler/resources"
 )
 
 // optimizerProfile is the profile the chart ships.
@@ -75,6 +76,8 @@ type cluster struct {
 	lease *leadership.Lease
 	// statusBytes is the largest status of a plan.
 	statusBytes int
+	// devices is the catalogue of devices; nil: none are counted.
+	devices *resources.Catalogue
 	// standby: the process waits for the lease, and schedules no pods.
 	standby bool
 	// refusingNode is a node that the test's own Filter plugin keeps pods off; "" is none.
@@ -150,7 +153,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	c.ledger = reservation.NewLedger()
 	registry := frameworkruntime.Registry{Name: func(ctx context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 		plugin, err := assemble(ctx, c.args, handle, parts{World: World{Clock: c.clock, Dynamic: c.plans, Plans: plans, Ledger: c.ledger,
-			Client: c.client},
+			Client: c.client, Devices: c.devices},
 			solver: watchedSolver{client, c.optimizer}, statusBytes: c.statusBytes})
 		c.plugin = plugin
 		return plugin, err
@@ -169,7 +172,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 	c.must(err)
 	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 		Original: c.scheduler.Profiles[v1.DefaultSchedulerName], Configuration: configuration.Profiles[0],
-		OutOfTree: c.otherPlugins(c.ledger, true), Without: []string{Name},
+		OutOfTree: c.otherPlugins(c.ledger, true), Without: []string{Name}, Devices: c.devices,
 	}, c.scheduler.Cache)
 	c.must(err)
 	from := reservation.Informers{Reservations: reservation.NewInformer(c.plans), Plans: plans,
@@ -197,7 +200,7 @@ func (c *cluster) runScheduler(ctx context.Context, stopped chan struct{}) {
 func (c *cluster) otherPlugins(ledger *reservation.Ledger, rehearsal bool) frameworkruntime.Registry {
 	return frameworkruntime.Registry{
 		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			return reservations.New(args, handle, ledger, nil, rehearsal)
+			return reservations.New(args, handle, ledger, c.devices, rehearsal)
 		},
 		"SelectiveFilter": func(context.Context, runtime.Object, fwk.Handle) (fwk.Plugin, error) { return &selectiveFilter{c}, nil },
 	}
