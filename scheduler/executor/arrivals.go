@@ -196,7 +196,7 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	if free == nil {
 		free = func(node string) resources.Vector { return e.free[node] }
 	}
-	places, _ := e.placesFor(key, free)
+	places, _ := e.placesFor(key, e.withOwn(pod, free))
 	for _, place := range places {
 		nodes = append(nodes, place.Node)
 	}
@@ -224,6 +224,20 @@ func (e *Execution) placesFor(key snapshot.ReplicaKey, free func(node string) re
 		return nil, open
 	}
 	return places, open
+}
+
+// withOwn adds the devices that the pod's claims have already to the room on their node.
+func (e *Execution) withOwn(pod *v1.Pod, free func(node string) resources.Vector) func(node string) resources.Vector {
+	of, own := e.classes.Allocated(pod)
+	if of == "" {
+		return free
+	}
+	return func(node string) resources.Vector {
+		if node != of {
+			return free(node)
+		}
+		return free(node).Plus(own)
+	}
 }
 
 // vacant counts the open places that pods with the key may take: as many as are open, less the moves of which nobody knows

@@ -25,15 +25,21 @@ func (e *Execution) Note(pod *v1.Pod) {
 		return
 	}
 	waits := pod.Spec.NodeName == "" && pod.DeletionTimestamp == nil
-	var class string
+	var class, allocated string
 	if waits {
 		class = e.classes.ID(pod) // it may be another one than before
+		// A failed binding leaves the claims with their devices, for which no plan could place the pod; this one has.
+		allocated, _ = e.classes.Allocated(pod)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.noteStart(pod, waits)
 	if waits {
-		e.waiting[pod.UID] = waitingPod{pod, snapshot.ReplicaKey{Owner: snapshot.OwnerOf(pod), Class: class}}
+		key := snapshot.ReplicaKey{Owner: snapshot.OwnerOf(pod), Class: class}
+		if known, before := e.waiting[pod.UID]; before && allocated != "" {
+			key = known.key
+		}
+		e.waiting[pod.UID] = waitingPod{pod, key}
 	} else {
 		delete(e.waiting, pod.UID)
 	}

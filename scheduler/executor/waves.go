@@ -89,8 +89,8 @@ func (e *Execution) Activatable(free map[string]resources.Vector, binding func(t
 		if !counted {
 			count = e.placesWithRoom(one.key, left)
 		}
-		if count > 0 {
-			count--
+		if count > 0 || e.fitsByOwn(one, left) {
+			count = max(0, count-1)
 			ready[string(uid)] = one.pod
 			lacking[e.units[one.key]]--
 		}
@@ -101,6 +101,13 @@ func (e *Execution) Activatable(free map[string]resources.Vector, binding func(t
 		return together != nil && lacking[together] > 0
 	})
 	return ready
+}
+
+// fitsByOwn says whether a pod whose claims have devices already has a place thanks to them.
+func (e *Execution) fitsByOwn(one waitingPod, left map[string]resources.Vector) bool {
+	of, own := e.classes.Allocated(one.pod)
+	place := e.byKey[one.key][of]
+	return place != nil && place.open() > 0 && e.vacant(one.key) > 0 && e.hasRoom(place, left[of].Plus(own), place.inFlight > 0)
 }
 
 // placesWithRoom counts the places that pods with the key can take now, and takes their room away.

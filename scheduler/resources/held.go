@@ -82,11 +82,7 @@ func (b *Book) HeldBeside(node string, pods []*v1.Pod) Vector {
 	if now == nil || len(now.nodes[node]) == 0 {
 		return Vector{}
 	}
-	listed := asksMask{}
-	if object, err := b.devices.sources.Load().nodes.Get(node); err == nil {
-		listed = now.listedBy(object)
-	}
-	taken := b.devices.taken(now, node, listed, pods)
+	taken := b.devices.taken(now, node, b.devices.listedOn(now, node), pods)
 	own, held := taken.own, taken.others
 	for _, pod := range pods {
 		if b.AsksForDevices(pod) {
@@ -111,6 +107,39 @@ func (b *Book) AwaitingDeallocation(node fwk.NodeInfo) Vector {
 	}
 	taken := b.devices.taken(now, node.Node().Name, now.listedBy(node.Node()), podsOn(node))
 	return now.with(Vector{}, taken.ending)
+}
+
+// Allocated are the devices that the claims of a waiting pod have already, as after a failed binding, and their node; "" if
+// they have none. For all others these are taken.
+func (b *Book) Allocated(pod *v1.Pod) (node string, devices Vector) {
+	if pod.Spec.NodeName != "" || !b.AsksForDevices(pod) {
+		return "", Vector{}
+	}
+	now := b.state()
+	amounts := make([]int64, len(now.family.dimensions))
+	for _, claim := range b.devices.claimsOf(pod) {
+		of := nodeOf(claim)
+		if of == "" {
+			continue
+		}
+		node = of // claims of one pod have devices of one node
+		listed := b.devices.listedOn(now, node)
+		for i := range claim.Status.Allocation.Devices.Results {
+			if mask, counted := now.devices[deviceOf(&claim.Status.Allocation.Devices.Results[i])]; counted {
+				now.family.count(amounts, mask.without(listed), 1)
+			}
+		}
+	}
+	return node, now.with(Vector{}, amounts)
+}
+
+// FreeFor is the room on a node for the pod: with what its own claims have there already.
+func (b *Book) FreeFor(pod *v1.Pod, node fwk.NodeInfo) Vector {
+	free := b.Free(node)
+	if of, own := b.Allocated(pod); of == node.Node().Name {
+		return free.Plus(own)
+	}
+	return free
 }
 
 // state is that of the devices; nil where none are counted.
@@ -159,6 +188,14 @@ func (s *state) listedBy(node *v1.Node) (listed asksMask) {
 		}
 	}
 	return listed
+}
+
+// listedOn are those of the node of that name.
+func (c *Catalogue) listedOn(now *state, node string) asksMask {
+	if object, err := c.sources.Load().nodes.Get(node); err == nil {
+		return now.listedBy(object)
+	}
+	return asksMask{}
 }
 
 // capacity is what the node has in each dimension; nil if it has nothing to count in any.

@@ -97,6 +97,11 @@ type Classes struct {
 // ID is the identifier of the pod's class.
 func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod, c.book.Needs(pod), c.book), pod) }
 
+// Allocated are the devices that the pod's claims have already although it waits, and their node, or "".
+func (c Classes) Allocated(pod *v1.Pod) (node string, devices resources.Vector) {
+	return c.book.Allocated(pod)
+}
+
 func (c Classes) id(spec string, pod *v1.Pod) string {
 	digest := sha256.New()
 	// A hash never fails to be written to.

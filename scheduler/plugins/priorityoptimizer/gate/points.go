@@ -127,7 +127,7 @@ func (g *Gate) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node
 	seen := g.stateOf(state)
 	name := node.Node().Name
 	needed, some := seen.outstanding[name]
-	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(g.book.Free(node).Minus(needed))) {
+	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(g.book.FreeFor(pod, node).Minus(needed))) {
 		return nil
 	}
 	if !seen.restricted.Swap(true) && snapshot.IsInGroup(pod) {
