@@ -8,8 +8,11 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
@@ -30,6 +33,20 @@ func TestADeviceIsFreeOnlyWhenItsClaimIsGone(t *testing.T) {
 	}
 	testobjects.Must(t, c.client.ResourceV1().ResourceClaims("team").Delete(t.Context(), objects[1].Name, metav1.DeleteOptions{}))
 	testobjects.Eventually(t, "the device is free", func() bool { return c.free(node, "gpu", stays) == 2 })
+}
+
+// A release may run for a while with the role of an earlier chart. Waiting for templates, the scheduler would never be ready.
+func TestWithoutTheRightToReadTemplatesTheSchedulerIsReadyAndCountsNoDevices(t *testing.T) {
+	client := fake.NewClientset(aNode("n1"), aClass("gpu", ""), aSlice("n1", "a"))
+	client.PrependReactor("list", "resourceclaimtemplates", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(resourceapi.Resource("resourceclaimtemplates"), "", nil)
+	})
+
+	c := newClusterOf(t, client)
+
+	if c.book.CountsDevices() || c.book.HasDevices() {
+		t.Error("devices are counted, although what pods ask for may not be read")
+	}
 }
 
 // A plan waits for what comes free by itself: it would be aborted for devices that are in no sum.

@@ -36,8 +36,12 @@ type cluster struct {
 
 func newCluster(t testing.TB, objects ...runtime.Object) *cluster {
 	t.Helper()
+	return newClusterOf(t, fake.NewClientset(objects...))
+}
+
+func newClusterOf(t testing.TB, client *fake.Clientset) *cluster {
+	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
-	client := fake.NewClientset(objects...)
 	informers := minor.NewInformerFactory(client, 0)
 	built, err := kubescheduler.New(ctx, client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} })

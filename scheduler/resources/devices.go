@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -19,6 +21,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	resourcelisters "k8s.io/client-go/listers/resource/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/clock"
@@ -101,6 +104,9 @@ func NewCatalogue() *Catalogue {
 	return c
 }
 
+// connectTimeout is how long the API server may take to say whether templates may be read.
+const connectTimeout = 10 * time.Second
+
 // nodeIndex finds claims by the node of their devices, ownerIndex by the UID of the pod for which they were made.
 const (
 	nodeIndex  = "stowage.dev/device-node"
@@ -117,6 +123,9 @@ func (c *Catalogue) Connect(handle fwk.Handle) error {
 	if known := c.sources.Load(); known != nil && known.factory == factory {
 		return nil // a rehearsal's manager of devices is not the scheduler's
 	}
+	if !mayReadTemplates(handle) {
+		return nil
+	}
 	claims, of := factory.Resource().V1().ResourceClaims().Informer(), factory.Resource().V1()
 	if _, done := claims.GetIndexer().GetIndexers()[ownerIndex]; !done {
 		err := claims.AddIndexers(cache.Indexers{nodeIndex: indexOf(nodeOf), ownerIndex: indexOf(ownerOf)})
@@ -130,6 +139,20 @@ func (c *Catalogue) Connect(handle fwk.Handle) error {
 		templates: of.ResourceClaimTemplates().Lister(), pods: factory.Core().V1().Pods().Lister(),
 		nodes: factory.Core().V1().Nodes().Lister()})
 	return nil
+}
+
+// mayReadTemplates says whether the scheduler may list templates of claims, which the role of an earlier chart does not let it:
+// with an informer of them, it would never become ready. Without them, no plan contains pods with claims.
+func mayReadTemplates(handle fwk.Handle) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	_, err := handle.ClientSet().ResourceV1().ResourceClaimTemplates("").List(ctx, metav1.ListOptions{Limit: 1})
+	if apierrors.IsForbidden(err) {
+		klog.Background().Info("Plans leave pods with ResourceClaims alone, since the scheduler may not list and watch "+
+			"resourceclaimtemplates; upgrade the release with this version's chart", "reason", err.Error())
+		return false
+	}
+	return true
 }
 
 func indexOf(value func(*resourceapi.ResourceClaim) string) cache.IndexFunc {

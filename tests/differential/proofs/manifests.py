@@ -22,9 +22,14 @@ LIMITS = {"max_moves": "maxMoves", "max_evictions": "maxEvictions", "max_disrupt
 POLICIES, ENOUGH = ("IfHealthyBudget", "AlwaysAllow"), 1
 """Of budgets, each of which lets pods go that are not ready: as many are as must be."""
 
-DEVICE = "example.com/gpu"
-DEVICES = make_manifest("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", spec={"extendedResourceName": DEVICE})
-"""The class of devices that Dynamic Resource Allocation serves that resource by."""
+CLAIM = make_manifest(
+    "resource.k8s.io/v1",
+    "ResourceClaim",
+    "gpu",
+    "default",
+    spec={"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}},
+)
+"""A claim that is no pod's own: whoever names it has its devices, and no plan moves that pod."""
 
 KEPT: dict[str, Manifest] = {
     "opted-out": {"annotations": {"stowage.dev/do-not-move": "true"}},
@@ -80,16 +85,16 @@ def _pod(snapshot: pb.Snapshot, pod: pb.Pod, of: pb.PodClass) -> Manifest:
 def with_unsupported(question: Question, snapshot: pb.Snapshot, seed: int) -> Question:
     """Return the question with the pods of a class that no plan can contain.
 
-    They have a volume that is made for them and goes with them, or ask for what no node lists, but `DEVICES` serves.
+    They have a volume that is made for them and goes with them, or name the `CLAIM`.
     """
     classes = sorted({one.class_id for one in snapshot.pods if one.node and one.movable})
     if not classes:
         return question
     chosen = classes[seed % len(classes)]
     of = {pod.uid for pod in snapshot.pods if pod.class_id == chosen}
-    change = _with_device if seed % 2 else _with_ephemeral_volume
+    change = _with_claim if seed % 2 else _with_ephemeral_volume
     pods = tuple(change(pod) if pod["metadata"]["uid"] in of else pod for pod in question.instance.pods)
-    objects = (*question.instance.objects, DEVICES)
+    objects = (*question.instance.objects, CLAIM)
     return replace(question, instance=replace(question.instance, pods=pods, objects=objects))
 
 
@@ -99,11 +104,8 @@ def _with_ephemeral_volume(pod: Mapping[str, Any]) -> Manifest:
     return {**pod, "spec": {**pod["spec"], "volumes": [volume]}}
 
 
-def _with_device(pod: Mapping[str, Any]) -> Manifest:
-    (container,) = pod["spec"]["containers"]
-    requests = {**container["resources"]["requests"], DEVICE: "1"}
-    asking = {**container, "resources": {"requests": requests, "limits": {DEVICE: "1"}}}
-    return {**pod, "spec": {**pod["spec"], "containers": [asking]}}
+def _with_claim(pod: Mapping[str, Any]) -> Manifest:
+    return {**pod, "spec": {**pod["spec"], "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}}
 
 
 def _owners(snapshot: pb.Snapshot, classes: Mapping[str, pb.PodClass]) -> Iterator[Manifest]:
