@@ -356,7 +356,7 @@ func (e *Execution) tell(one placeChange, steps []*packingplan.Step) (changed bo
 	}
 	waits := func(told *packingplan.Step) bool { return e.waiting[types.UID(told.PodUID)].pod != nil }
 	at := slices.IndexFunc(steps, func(told *packingplan.Step) bool {
-		return arrives(told) && told.To == one.from && (one.arrived == "" || told.From != "")
+		return told.To == one.from && (one.arrived == "" || told.From != "") && arrives(told)
 	})
 	switch {
 	case at < 0:
