@@ -1,6 +1,7 @@
 """The evaluation as tables, figures with targets, and one page with the paper's figures that works offline."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
@@ -206,11 +207,11 @@ def drawings(evaluation: FgdEvaluation) -> Iterator[tuple[str, Callable[[], Draw
     there = [pods for pods in evaluation.request.pods if any(one.pods == pods for one in evaluation.runs)]
     if WHOLE_TRACE in there:
         caption = "Figure 9(a): GPUs left over, the whole trace; median and middle half of the orders"
-        yield caption, lambda: curve_drawing(evaluation, WHOLE_TRACE)
+        yield caption, partial(curve_drawing, evaluation, WHOLE_TRACE)
     for group, caption in GROUPS.items():
         lists = [pods for pods in there if pods.startswith(group)]
         if lists:
-            yield f"{caption}; at {BAR_LOAD} %", lambda lists=lists: bar_drawing(evaluation, lists)  # type: ignore[misc]
+            yield f"{caption}; at {BAR_LOAD} %", partial(bar_drawing, evaluation, lists)
 
 
 def report(
