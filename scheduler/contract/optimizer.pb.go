@@ -715,8 +715,10 @@ type Node struct {
 	// Why autoscalers may not remove it, even when no pod is left there (for example
 	// "karpenter.sh/do-not-disrupt"). It is in use in every plan then, and pods may come and go.
 	IrremovableReason string `protobuf:"bytes,7,opt,name=irremovable_reason,json=irremovableReason,proto3" json:"irremovable_reason,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Id of the layout of its devices; empty if it has none that pods share or that overlap.
+	DeviceLayout  string `protobuf:"bytes,8,opt,name=device_layout,json=deviceLayout,proto3" json:"device_layout,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Node) Reset() {
@@ -794,6 +796,13 @@ func (x *Node) GetHourlyPriceMicros() int64 {
 func (x *Node) GetIrremovableReason() string {
 	if x != nil {
 		return x.IrremovableReason
+	}
+	return ""
+}
+
+func (x *Node) GetDeviceLayout() string {
+	if x != nil {
+		return x.DeviceLayout
 	}
 	return ""
 }
@@ -1509,8 +1518,13 @@ type PodClass struct {
 	PreferredNodeAffinity    []*PreferredNodeTerm `protobuf:"bytes,17,rep,name=preferred_node_affinity,json=preferredNodeAffinity,proto3" json:"preferred_node_affinity,omitempty"`
 	PreferredPodAffinity     []*PreferredPodTerm  `protobuf:"bytes,18,rep,name=preferred_pod_affinity,json=preferredPodAffinity,proto3" json:"preferred_pod_affinity,omitempty"`
 	PreferredPodAntiAffinity []*PreferredPodTerm  `protobuf:"bytes,19,rep,name=preferred_pod_anti_affinity,json=preferredPodAntiAffinity,proto3" json:"preferred_pod_anti_affinity,omitempty"`
-	unknownFields            protoimpl.UnknownFields
-	sizeCache                protoimpl.SizeCache
+	// Ids of device requests, in the order in which the scheduler allocates devices to them. One may be there repeatedly.
+	DeviceRequests []string `protobuf:"bytes,20,rep,name=device_requests,json=deviceRequests,proto3" json:"device_requests,omitempty"`
+	// What a pod of the class counts for where placed pods are counted: placed, upper_bound and gains. 0 means 1.
+	// Where disruptions are counted every pod counts as one.
+	Worth         int64 `protobuf:"varint,21,opt,name=worth,proto3" json:"worth,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PodClass) Reset() {
@@ -1669,6 +1683,395 @@ func (x *PodClass) GetPreferredPodAntiAffinity() []*PreferredPodTerm {
 	return nil
 }
 
+func (x *PodClass) GetDeviceRequests() []string {
+	if x != nil {
+		return x.DeviceRequests
+	}
+	return nil
+}
+
+func (x *PodClass) GetWorth() int64 {
+	if x != nil {
+		return x.Worth
+	}
+	return 0
+}
+
+// Devices of a node that pods share or that overlap, in the order in which the scheduler tries them; common to all
+// nodes whose devices are alike. Devices of which each goes whole to one pod are extended resources instead.
+type DeviceLayout struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Devices []*Device              `protobuf:"bytes,2,rep,name=devices,proto3" json:"devices,omitempty"`
+	// What the node has of each counter that devices consume together, such as the memory slices of a partitioned GPU.
+	Counters      map[string]int64 `protobuf:"bytes,3,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceLayout) Reset() {
+	*x = DeviceLayout{}
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceLayout) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceLayout) ProtoMessage() {}
+
+func (x *DeviceLayout) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceLayout.ProtoReflect.Descriptor instead.
+func (*DeviceLayout) Descriptor() ([]byte, []int) {
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *DeviceLayout) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DeviceLayout) GetDevices() []*Device {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+func (x *DeviceLayout) GetCounters() map[string]int64 {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+type Device struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Devices of one kind serve the same requests alike. No request takes a device without a kind: it is unhealthy, for
+	// example.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// What it consumes of the layout's counters while any pod holds it, however many do.
+	Counters map[string]int64 `protobuf:"bytes,3,rep,name=counters,proto3" json:"counters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Several pods may hold it, as far as its capacity goes.
+	Shared bool `protobuf:"varint,4,opt,name=shared,proto3" json:"shared,omitempty"`
+	// By name, in whole units. A device that is not shared has {"device": 1}.
+	Capacity      map[string]int64 `protobuf:"bytes,5,rep,name=capacity,proto3" json:"capacity,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Device) Reset() {
+	*x = Device{}
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Device) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Device) ProtoMessage() {}
+
+func (x *Device) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Device.ProtoReflect.Descriptor instead.
+func (*Device) Descriptor() ([]byte, []int) {
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Device) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Device) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Device) GetCounters() map[string]int64 {
+	if x != nil {
+		return x.Counters
+	}
+	return nil
+}
+
+func (x *Device) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
+}
+
+func (x *Device) GetCapacity() map[string]int64 {
+	if x != nil {
+		return x.Capacity
+	}
+	return nil
+}
+
+// What a pod asks for; the first alternative that works is taken.
+type DeviceRequest struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	FirstAvailable []*DeviceChoice        `protobuf:"bytes,2,rep,name=first_available,json=firstAvailable,proto3" json:"first_available,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *DeviceRequest) Reset() {
+	*x = DeviceRequest{}
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceRequest) ProtoMessage() {}
+
+func (x *DeviceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceRequest.ProtoReflect.Descriptor instead.
+func (*DeviceRequest) Descriptor() ([]byte, []int) {
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *DeviceRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DeviceRequest) GetFirstAvailable() []*DeviceChoice {
+	if x != nil {
+		return x.FirstAvailable
+	}
+	return nil
+}
+
+type DeviceChoice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Distinct devices, each of a kind that serves the choice.
+	Count int32 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// One for each kind of device that serves it.
+	Takes         []*DeviceTake `protobuf:"bytes,2,rep,name=takes,proto3" json:"takes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceChoice) Reset() {
+	*x = DeviceChoice{}
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceChoice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceChoice) ProtoMessage() {}
+
+func (x *DeviceChoice) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceChoice.ProtoReflect.Descriptor instead.
+func (*DeviceChoice) Descriptor() ([]byte, []int) {
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *DeviceChoice) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *DeviceChoice) GetTakes() []*DeviceTake {
+	if x != nil {
+		return x.Takes
+	}
+	return nil
+}
+
+// What a request takes of the capacity of one device, after the device's request policy.
+type DeviceTake struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DeviceKind    string                 `protobuf:"bytes,1,opt,name=device_kind,json=deviceKind,proto3" json:"device_kind,omitempty"`
+	Amounts       map[string]int64       `protobuf:"bytes,2,rep,name=amounts,proto3" json:"amounts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceTake) Reset() {
+	*x = DeviceTake{}
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceTake) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceTake) ProtoMessage() {}
+
+func (x *DeviceTake) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceTake.ProtoReflect.Descriptor instead.
+func (*DeviceTake) Descriptor() ([]byte, []int) {
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *DeviceTake) GetDeviceKind() string {
+	if x != nil {
+		return x.DeviceKind
+	}
+	return ""
+}
+
+func (x *DeviceTake) GetAmounts() map[string]int64 {
+	if x != nil {
+		return x.Amounts
+	}
+	return nil
+}
+
+// A device that is allocated.
+type DeviceHolding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Index into the devices of the node's layout.
+	Device int32 `protobuf:"varint,2,opt,name=device,proto3" json:"device,omitempty"`
+	// Empty if no pod of the snapshot holds it.
+	PodUid        string           `protobuf:"bytes,3,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
+	Amounts       map[string]int64 `protobuf:"bytes,4,rep,name=amounts,proto3" json:"amounts,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceHolding) Reset() {
+	*x = DeviceHolding{}
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceHolding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceHolding) ProtoMessage() {}
+
+func (x *DeviceHolding) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceHolding.ProtoReflect.Descriptor instead.
+func (*DeviceHolding) Descriptor() ([]byte, []int) {
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DeviceHolding) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *DeviceHolding) GetDevice() int32 {
+	if x != nil {
+		return x.Device
+	}
+	return 0
+}
+
+func (x *DeviceHolding) GetPodUid() string {
+	if x != nil {
+		return x.PodUid
+	}
+	return ""
+}
+
+func (x *DeviceHolding) GetAmounts() map[string]int64 {
+	if x != nil {
+		return x.Amounts
+	}
+	return nil
+}
+
 type Pod struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Uid       string                 `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
@@ -1694,7 +2097,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +2109,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +2122,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{17}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Pod) GetUid() string {
@@ -1804,7 +2207,7 @@ type DisruptionBudget struct {
 
 func (x *DisruptionBudget) Reset() {
 	*x = DisruptionBudget{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +2219,7 @@ func (x *DisruptionBudget) String() string {
 func (*DisruptionBudget) ProtoMessage() {}
 
 func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +2232,7 @@ func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisruptionBudget.ProtoReflect.Descriptor instead.
 func (*DisruptionBudget) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DisruptionBudget) GetNamespace() string {
@@ -1872,7 +2275,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1884,7 +2287,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1897,7 +2300,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Reservation) GetName() string {
@@ -1931,7 +2334,7 @@ type ForbiddenPair struct {
 
 func (x *ForbiddenPair) Reset() {
 	*x = ForbiddenPair{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1943,7 +2346,7 @@ func (x *ForbiddenPair) String() string {
 func (*ForbiddenPair) ProtoMessage() {}
 
 func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1956,7 +2359,7 @@ func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForbiddenPair.ProtoReflect.Descriptor instead.
 func (*ForbiddenPair) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ForbiddenPair) GetClassId() string {
@@ -1982,13 +2385,16 @@ type Snapshot struct {
 	DisruptionBudgets []*DisruptionBudget    `protobuf:"bytes,5,rep,name=disruption_budgets,json=disruptionBudgets,proto3" json:"disruption_budgets,omitempty"`
 	Reservations      []*Reservation         `protobuf:"bytes,6,rep,name=reservations,proto3" json:"reservations,omitempty"`
 	ForbiddenPairs    []*ForbiddenPair       `protobuf:"bytes,7,rep,name=forbidden_pairs,json=forbiddenPairs,proto3" json:"forbidden_pairs,omitempty"`
+	DeviceLayouts     []*DeviceLayout        `protobuf:"bytes,9,rep,name=device_layouts,json=deviceLayouts,proto3" json:"device_layouts,omitempty"`
+	DeviceRequests    []*DeviceRequest       `protobuf:"bytes,10,rep,name=device_requests,json=deviceRequests,proto3" json:"device_requests,omitempty"`
+	DeviceHoldings    []*DeviceHolding       `protobuf:"bytes,11,rep,name=device_holdings,json=deviceHoldings,proto3" json:"device_holdings,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2000,7 +2406,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2013,7 +2419,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Snapshot) GetId() string {
@@ -2065,20 +2471,48 @@ func (x *Snapshot) GetForbiddenPairs() []*ForbiddenPair {
 	return nil
 }
 
+func (x *Snapshot) GetDeviceLayouts() []*DeviceLayout {
+	if x != nil {
+		return x.DeviceLayouts
+	}
+	return nil
+}
+
+func (x *Snapshot) GetDeviceRequests() []*DeviceRequest {
+	if x != nil {
+		return x.DeviceRequests
+	}
+	return nil
+}
+
+func (x *Snapshot) GetDeviceHoldings() []*DeviceHolding {
+	if x != nil {
+		return x.DeviceHoldings
+	}
+	return nil
+}
+
 // A pending pod gets a node.
 type Placement struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	PodUid string                 `protobuf:"bytes,1,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
 	Node   string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	// Common to placements, moves and evictions that are carried out together or not at all; empty for a pod by itself.
-	Unit          string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
+	Unit string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Set if the pod's class has device requests, else 0. All pods that the plan takes off a node go before the first with
+	// a turn comes to it, and those that come to a node come in the order of their turns, each after the one before has its
+	// devices. Turns are different from each other within a plan.
+	Turn int32 `protobuf:"varint,4,opt,name=turn,proto3" json:"turn,omitempty"`
+	// The devices that the scheduler allocates to it then, as indices into the layout of the node that it comes to, in the
+	// order of its requests.
+	Devices       []int32 `protobuf:"varint,5,rep,packed,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2524,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2537,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Placement) GetPodUid() string {
@@ -2127,20 +2561,37 @@ func (x *Placement) GetUnit() string {
 	return ""
 }
 
+func (x *Placement) GetTurn() int32 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *Placement) GetDevices() []int32 {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
 // A running pod is evicted here and bound there.
 type Move struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	PodUid        string                 `protobuf:"bytes,1,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
-	FromNode      string                 `protobuf:"bytes,2,opt,name=from_node,json=fromNode,proto3" json:"from_node,omitempty"`
-	ToNode        string                 `protobuf:"bytes,3,opt,name=to_node,json=toNode,proto3" json:"to_node,omitempty"`
-	Unit          string                 `protobuf:"bytes,4,opt,name=unit,proto3" json:"unit,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	PodUid   string                 `protobuf:"bytes,1,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
+	FromNode string                 `protobuf:"bytes,2,opt,name=from_node,json=fromNode,proto3" json:"from_node,omitempty"`
+	ToNode   string                 `protobuf:"bytes,3,opt,name=to_node,json=toNode,proto3" json:"to_node,omitempty"`
+	Unit     string                 `protobuf:"bytes,4,opt,name=unit,proto3" json:"unit,omitempty"`
+	// As of a placement.
+	Turn          int32   `protobuf:"varint,5,opt,name=turn,proto3" json:"turn,omitempty"`
+	Devices       []int32 `protobuf:"varint,6,rep,packed,name=devices,proto3" json:"devices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2152,7 +2603,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2165,7 +2616,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Move) GetPodUid() string {
@@ -2196,6 +2647,20 @@ func (x *Move) GetUnit() string {
 	return ""
 }
 
+func (x *Move) GetTurn() int32 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *Move) GetDevices() []int32 {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
 // A running pod is left unplaced.
 type Eviction struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2208,7 +2673,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2220,7 +2685,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2233,7 +2698,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Eviction) GetPodUid() string {
@@ -2272,7 +2737,7 @@ type PodPrice struct {
 
 func (x *PodPrice) Reset() {
 	*x = PodPrice{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2284,7 +2749,7 @@ func (x *PodPrice) String() string {
 func (*PodPrice) ProtoMessage() {}
 
 func (x *PodPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2297,7 +2762,7 @@ func (x *PodPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPrice.ProtoReflect.Descriptor instead.
 func (*PodPrice) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PodPrice) GetPodUids() []string {
@@ -2333,7 +2798,7 @@ type RequirementPrice struct {
 
 func (x *RequirementPrice) Reset() {
 	*x = RequirementPrice{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2345,7 +2810,7 @@ func (x *RequirementPrice) String() string {
 func (*RequirementPrice) ProtoMessage() {}
 
 func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2358,7 +2823,7 @@ func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequirementPrice.ProtoReflect.Descriptor instead.
 func (*RequirementPrice) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RequirementPrice) GetPriority() int32 {
@@ -2390,15 +2855,18 @@ type DualBound struct {
 	Scale int64 `protobuf:"varint,1,opt,name=scale,proto3" json:"scale,omitempty"`
 	// The pods that plans may place, move or evict, as far as the limit is about them. All
 	// others are taken to stay as they are.
-	Pods          []*PodPrice         `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
-	Requirements  []*RequirementPrice `protobuf:"bytes,3,rep,name=requirements,proto3" json:"requirements,omitempty"`
+	Pods         []*PodPrice         `protobuf:"bytes,2,rep,name=pods,proto3" json:"pods,omitempty"`
+	Requirements []*RequirementPrice `protobuf:"bytes,3,rep,name=requirements,proto3" json:"requirements,omitempty"`
+	// Each makes one more resource of the devices: a pod takes the sum of its requests' weights, the cheapest alternative
+	// of each, and a node offers the most that pods on its devices can add up to.
+	DeviceWeights []*DeviceWeights `protobuf:"bytes,4,rep,name=device_weights,json=deviceWeights,proto3" json:"device_weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DualBound) Reset() {
 	*x = DualBound{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +2878,7 @@ func (x *DualBound) String() string {
 func (*DualBound) ProtoMessage() {}
 
 func (x *DualBound) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +2891,7 @@ func (x *DualBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DualBound.ProtoReflect.Descriptor instead.
 func (*DualBound) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DualBound) GetScale() int64 {
@@ -2447,6 +2915,58 @@ func (x *DualBound) GetRequirements() []*RequirementPrice {
 	return nil
 }
 
+func (x *DualBound) GetDeviceWeights() []*DeviceWeights {
+	if x != nil {
+		return x.DeviceWeights
+	}
+	return nil
+}
+
+// Weight of one device of each request, by the request's id; none means 0.
+type DeviceWeights struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Weights       map[string]int64       `protobuf:"bytes,1,rep,name=weights,proto3" json:"weights,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeviceWeights) Reset() {
+	*x = DeviceWeights{}
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeviceWeights) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeviceWeights) ProtoMessage() {}
+
+func (x *DeviceWeights) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeviceWeights.ProtoReflect.Descriptor instead.
+func (*DeviceWeights) Descriptor() ([]byte, []int) {
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *DeviceWeights) GetWeights() map[string]int64 {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
 // What is proved of one phase of one tier.
 type Certificate struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -2460,7 +2980,7 @@ type Certificate struct {
 
 func (x *Certificate) Reset() {
 	*x = Certificate{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2472,7 +2992,7 @@ func (x *Certificate) String() string {
 func (*Certificate) ProtoMessage() {}
 
 func (x *Certificate) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2485,7 +3005,7 @@ func (x *Certificate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Certificate.ProtoReflect.Descriptor instead.
 func (*Certificate) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Certificate) GetStatus() ProofStatus {
@@ -2534,7 +3054,7 @@ type TierResult struct {
 
 func (x *TierResult) Reset() {
 	*x = TierResult{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +3066,7 @@ func (x *TierResult) String() string {
 func (*TierResult) ProtoMessage() {}
 
 func (x *TierResult) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +3079,7 @@ func (x *TierResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierResult.ProtoReflect.Descriptor instead.
 func (*TierResult) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *TierResult) GetPriority() int32 {
@@ -2636,7 +3156,7 @@ type GainPoint struct {
 
 func (x *GainPoint) Reset() {
 	*x = GainPoint{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2648,7 +3168,7 @@ func (x *GainPoint) String() string {
 func (*GainPoint) ProtoMessage() {}
 
 func (x *GainPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2661,7 +3181,7 @@ func (x *GainPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GainPoint.ProtoReflect.Descriptor instead.
 func (*GainPoint) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GainPoint) GetMoves() int32 {
@@ -2700,7 +3220,7 @@ type NodesInUse struct {
 
 func (x *NodesInUse) Reset() {
 	*x = NodesInUse{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2712,7 +3232,7 @@ func (x *NodesInUse) String() string {
 func (*NodesInUse) ProtoMessage() {}
 
 func (x *NodesInUse) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2725,7 +3245,7 @@ func (x *NodesInUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodesInUse.ProtoReflect.Descriptor instead.
 func (*NodesInUse) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *NodesInUse) GetBefore() int32 {
@@ -2796,7 +3316,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2808,7 +3328,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2821,7 +3341,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Plan) GetSnapshotId() string {
@@ -2896,7 +3416,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2908,7 +3428,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2921,7 +3441,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Progress) GetPriority() int32 {
@@ -2978,7 +3498,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2990,7 +3510,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3003,7 +3523,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Refusal) GetSubject() string {
@@ -3044,7 +3564,7 @@ type Durations struct {
 
 func (x *Durations) Reset() {
 	*x = Durations{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3056,7 +3576,7 @@ func (x *Durations) String() string {
 func (*Durations) ProtoMessage() {}
 
 func (x *Durations) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3069,7 +3589,7 @@ func (x *Durations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Durations.ProtoReflect.Descriptor instead.
 func (*Durations) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Durations) GetDecodeS() float64 {
@@ -3118,7 +3638,7 @@ type SolveUpdate struct {
 
 func (x *SolveUpdate) Reset() {
 	*x = SolveUpdate{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3130,7 +3650,7 @@ func (x *SolveUpdate) String() string {
 func (*SolveUpdate) ProtoMessage() {}
 
 func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3143,7 +3663,7 @@ func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveUpdate.ProtoReflect.Descriptor instead.
 func (*SolveUpdate) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SolveUpdate) GetPlan() *Plan {
@@ -3241,7 +3761,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05Taint\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
-	"\x06effect\x18\x03 \x01(\tR\x06effect\"\x92\x03\n" +
+	"\x06effect\x18\x03 \x01(\tR\x06effect\"\xb7\x03\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12A\n" +
 	"\vallocatable\x18\x02 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\vallocatable\x12>\n" +
@@ -3249,7 +3769,8 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x06taints\x18\x04 \x03(\v2\x1b.stowage.optimizer.v1.TaintR\x06taints\x12$\n" +
 	"\runschedulable\x18\x05 \x01(\bR\runschedulable\x12.\n" +
 	"\x13hourly_price_micros\x18\x06 \x01(\x03R\x11hourlyPriceMicros\x12-\n" +
-	"\x12irremovable_reason\x18\a \x01(\tR\x11irremovableReason\x1a9\n" +
+	"\x12irremovable_reason\x18\a \x01(\tR\x11irremovableReason\x12#\n" +
+	"\rdevice_layout\x18\b \x01(\tR\fdeviceLayout\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"h\n" +
@@ -3305,7 +3826,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05Owner\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
-	"\x03uid\x18\x03 \x01(\tR\x03uid\"\x83\v\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"\xc2\v\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12B\n" +
@@ -3326,13 +3847,56 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x14volume_node_affinity\x18\x10 \x03(\v2\".stowage.optimizer.v1.NodeSelectorR\x12volumeNodeAffinity\x12_\n" +
 	"\x17preferred_node_affinity\x18\x11 \x03(\v2'.stowage.optimizer.v1.PreferredNodeTermR\x15preferredNodeAffinity\x12\\\n" +
 	"\x16preferred_pod_affinity\x18\x12 \x03(\v2&.stowage.optimizer.v1.PreferredPodTermR\x14preferredPodAffinity\x12e\n" +
-	"\x1bpreferred_pod_anti_affinity\x18\x13 \x03(\v2&.stowage.optimizer.v1.PreferredPodTermR\x18preferredPodAntiAffinity\x1a9\n" +
+	"\x1bpreferred_pod_anti_affinity\x18\x13 \x03(\v2&.stowage.optimizer.v1.PreferredPodTermR\x18preferredPodAntiAffinity\x12'\n" +
+	"\x0fdevice_requests\x18\x14 \x03(\tR\x0edeviceRequests\x12\x14\n" +
+	"\x05worth\x18\x15 \x01(\x03R\x05worth\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\a\x10\bR\tnode_name\"\xa5\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\a\x10\bR\tnode_name\"\xe1\x01\n" +
+	"\fDeviceLayout\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x126\n" +
+	"\adevices\x18\x02 \x03(\v2\x1c.stowage.optimizer.v1.DeviceR\adevices\x12L\n" +
+	"\bcounters\x18\x03 \x03(\v20.stowage.optimizer.v1.DeviceLayout.CountersEntryR\bcounters\x1a;\n" +
+	"\rCountersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xd2\x02\n" +
+	"\x06Device\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12F\n" +
+	"\bcounters\x18\x03 \x03(\v2*.stowage.optimizer.v1.Device.CountersEntryR\bcounters\x12\x16\n" +
+	"\x06shared\x18\x04 \x01(\bR\x06shared\x12F\n" +
+	"\bcapacity\x18\x05 \x03(\v2*.stowage.optimizer.v1.Device.CapacityEntryR\bcapacity\x1a;\n" +
+	"\rCountersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a;\n" +
+	"\rCapacityEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"l\n" +
+	"\rDeviceRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12K\n" +
+	"\x0ffirst_available\x18\x02 \x03(\v2\".stowage.optimizer.v1.DeviceChoiceR\x0efirstAvailable\"\\\n" +
+	"\fDeviceChoice\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x05R\x05count\x126\n" +
+	"\x05takes\x18\x02 \x03(\v2 .stowage.optimizer.v1.DeviceTakeR\x05takes\"\xb2\x01\n" +
+	"\n" +
+	"DeviceTake\x12\x1f\n" +
+	"\vdevice_kind\x18\x01 \x01(\tR\n" +
+	"deviceKind\x12G\n" +
+	"\aamounts\x18\x02 \x03(\v2-.stowage.optimizer.v1.DeviceTake.AmountsEntryR\aamounts\x1a:\n" +
+	"\fAmountsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xdc\x01\n" +
+	"\rDeviceHolding\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x16\n" +
+	"\x06device\x18\x02 \x01(\x05R\x06device\x12\x17\n" +
+	"\apod_uid\x18\x03 \x01(\tR\x06podUid\x12J\n" +
+	"\aamounts\x18\x04 \x03(\v20.stowage.optimizer.v1.DeviceHolding.AmountsEntryR\aamounts\x1a:\n" +
+	"\fAmountsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xa5\x02\n" +
 	"\x03Pod\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\tR\x03uid\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
@@ -3356,7 +3920,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x04held\x18\x03 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\x04held\">\n" +
 	"\rForbiddenPair\x12\x19\n" +
 	"\bclass_id\x18\x01 \x01(\tR\aclassId\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\tR\x04node\"\xba\x03\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"\xa1\x05\n" +
 	"\bSnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x120\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x1a.stowage.optimizer.v1.NodeR\x05nodes\x12?\n" +
@@ -3365,17 +3929,25 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x04pods\x18\x04 \x03(\v2\x19.stowage.optimizer.v1.PodR\x04pods\x12U\n" +
 	"\x12disruption_budgets\x18\x05 \x03(\v2&.stowage.optimizer.v1.DisruptionBudgetR\x11disruptionBudgets\x12E\n" +
 	"\freservations\x18\x06 \x03(\v2!.stowage.optimizer.v1.ReservationR\freservations\x12L\n" +
-	"\x0fforbidden_pairs\x18\a \x03(\v2#.stowage.optimizer.v1.ForbiddenPairR\x0eforbiddenPairsJ\x04\b\b\x10\tR\n" +
-	"namespaces\"L\n" +
+	"\x0fforbidden_pairs\x18\a \x03(\v2#.stowage.optimizer.v1.ForbiddenPairR\x0eforbiddenPairs\x12I\n" +
+	"\x0edevice_layouts\x18\t \x03(\v2\".stowage.optimizer.v1.DeviceLayoutR\rdeviceLayouts\x12L\n" +
+	"\x0fdevice_requests\x18\n" +
+	" \x03(\v2#.stowage.optimizer.v1.DeviceRequestR\x0edeviceRequests\x12L\n" +
+	"\x0fdevice_holdings\x18\v \x03(\v2#.stowage.optimizer.v1.DeviceHoldingR\x0edeviceHoldingsJ\x04\b\b\x10\tR\n" +
+	"namespaces\"z\n" +
 	"\tPlacement\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x12\n" +
-	"\x04unit\x18\x03 \x01(\tR\x04unit\"i\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\x12\x12\n" +
+	"\x04turn\x18\x04 \x01(\x05R\x04turn\x12\x18\n" +
+	"\adevices\x18\x05 \x03(\x05R\adevices\"\x97\x01\n" +
 	"\x04Move\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x1b\n" +
 	"\tfrom_node\x18\x02 \x01(\tR\bfromNode\x12\x17\n" +
 	"\ato_node\x18\x03 \x01(\tR\x06toNode\x12\x12\n" +
-	"\x04unit\x18\x04 \x01(\tR\x04unit\"K\n" +
+	"\x04unit\x18\x04 \x01(\tR\x04unit\x12\x12\n" +
+	"\x04turn\x18\x05 \x01(\x05R\x04turn\x12\x18\n" +
+	"\adevices\x18\x06 \x03(\x05R\adevices\"K\n" +
 	"\bEviction\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x12\n" +
@@ -3387,11 +3959,17 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x10RequirementPrice\x12\x1a\n" +
 	"\bpriority\x18\x01 \x01(\x05R\bpriority\x121\n" +
 	"\x05phase\x18\x02 \x01(\x0e2\x1b.stowage.optimizer.v1.PhaseR\x05phase\x12\x14\n" +
-	"\x05price\x18\x03 \x01(\x03R\x05price\"\xa1\x01\n" +
+	"\x05price\x18\x03 \x01(\x03R\x05price\"\xed\x01\n" +
 	"\tDualBound\x12\x14\n" +
 	"\x05scale\x18\x01 \x01(\x03R\x05scale\x122\n" +
 	"\x04pods\x18\x02 \x03(\v2\x1e.stowage.optimizer.v1.PodPriceR\x04pods\x12J\n" +
-	"\frequirements\x18\x03 \x03(\v2&.stowage.optimizer.v1.RequirementPriceR\frequirements\"\xc3\x01\n" +
+	"\frequirements\x18\x03 \x03(\v2&.stowage.optimizer.v1.RequirementPriceR\frequirements\x12J\n" +
+	"\x0edevice_weights\x18\x04 \x03(\v2#.stowage.optimizer.v1.DeviceWeightsR\rdeviceWeights\"\x97\x01\n" +
+	"\rDeviceWeights\x12J\n" +
+	"\aweights\x18\x01 \x03(\v20.stowage.optimizer.v1.DeviceWeights.WeightsEntryR\aweights\x1a:\n" +
+	"\fWeightsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc3\x01\n" +
 	"\vCertificate\x129\n" +
 	"\x06status\x18\x01 \x01(\x0e2!.stowage.optimizer.v1.ProofStatusR\x06status\x129\n" +
 	"\x06method\x18\x02 \x01(\x0e2!.stowage.optimizer.v1.ProofMethodR\x06method\x12>\n" +
@@ -3513,7 +4091,7 @@ func file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_stowage_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_stowage_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_stowage_optimizer_contract_optimizer_proto_goTypes = []any{
 	(Policy)(0),                      // 0: stowage.optimizer.v1.Policy
 	(Objective)(0),                   // 1: stowage.optimizer.v1.Objective
@@ -3538,54 +4116,67 @@ var file_stowage_optimizer_contract_optimizer_proto_goTypes = []any{
 	(*HostPort)(nil),                 // 20: stowage.optimizer.v1.HostPort
 	(*Owner)(nil),                    // 21: stowage.optimizer.v1.Owner
 	(*PodClass)(nil),                 // 22: stowage.optimizer.v1.PodClass
-	(*Pod)(nil),                      // 23: stowage.optimizer.v1.Pod
-	(*DisruptionBudget)(nil),         // 24: stowage.optimizer.v1.DisruptionBudget
-	(*Reservation)(nil),              // 25: stowage.optimizer.v1.Reservation
-	(*ForbiddenPair)(nil),            // 26: stowage.optimizer.v1.ForbiddenPair
-	(*Snapshot)(nil),                 // 27: stowage.optimizer.v1.Snapshot
-	(*Placement)(nil),                // 28: stowage.optimizer.v1.Placement
-	(*Move)(nil),                     // 29: stowage.optimizer.v1.Move
-	(*Eviction)(nil),                 // 30: stowage.optimizer.v1.Eviction
-	(*PodPrice)(nil),                 // 31: stowage.optimizer.v1.PodPrice
-	(*RequirementPrice)(nil),         // 32: stowage.optimizer.v1.RequirementPrice
-	(*DualBound)(nil),                // 33: stowage.optimizer.v1.DualBound
-	(*Certificate)(nil),              // 34: stowage.optimizer.v1.Certificate
-	(*TierResult)(nil),               // 35: stowage.optimizer.v1.TierResult
-	(*GainPoint)(nil),                // 36: stowage.optimizer.v1.GainPoint
-	(*NodesInUse)(nil),               // 37: stowage.optimizer.v1.NodesInUse
-	(*Plan)(nil),                     // 38: stowage.optimizer.v1.Plan
-	(*Progress)(nil),                 // 39: stowage.optimizer.v1.Progress
-	(*Refusal)(nil),                  // 40: stowage.optimizer.v1.Refusal
-	(*Durations)(nil),                // 41: stowage.optimizer.v1.Durations
-	(*SolveUpdate)(nil),              // 42: stowage.optimizer.v1.SolveUpdate
-	nil,                              // 43: stowage.optimizer.v1.Resources.ExtendedEntry
-	nil,                              // 44: stowage.optimizer.v1.Node.LabelsEntry
-	nil,                              // 45: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
-	nil,                              // 46: stowage.optimizer.v1.PodClass.LabelsEntry
-	nil,                              // 47: stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	(*DeviceLayout)(nil),             // 23: stowage.optimizer.v1.DeviceLayout
+	(*Device)(nil),                   // 24: stowage.optimizer.v1.Device
+	(*DeviceRequest)(nil),            // 25: stowage.optimizer.v1.DeviceRequest
+	(*DeviceChoice)(nil),             // 26: stowage.optimizer.v1.DeviceChoice
+	(*DeviceTake)(nil),               // 27: stowage.optimizer.v1.DeviceTake
+	(*DeviceHolding)(nil),            // 28: stowage.optimizer.v1.DeviceHolding
+	(*Pod)(nil),                      // 29: stowage.optimizer.v1.Pod
+	(*DisruptionBudget)(nil),         // 30: stowage.optimizer.v1.DisruptionBudget
+	(*Reservation)(nil),              // 31: stowage.optimizer.v1.Reservation
+	(*ForbiddenPair)(nil),            // 32: stowage.optimizer.v1.ForbiddenPair
+	(*Snapshot)(nil),                 // 33: stowage.optimizer.v1.Snapshot
+	(*Placement)(nil),                // 34: stowage.optimizer.v1.Placement
+	(*Move)(nil),                     // 35: stowage.optimizer.v1.Move
+	(*Eviction)(nil),                 // 36: stowage.optimizer.v1.Eviction
+	(*PodPrice)(nil),                 // 37: stowage.optimizer.v1.PodPrice
+	(*RequirementPrice)(nil),         // 38: stowage.optimizer.v1.RequirementPrice
+	(*DualBound)(nil),                // 39: stowage.optimizer.v1.DualBound
+	(*DeviceWeights)(nil),            // 40: stowage.optimizer.v1.DeviceWeights
+	(*Certificate)(nil),              // 41: stowage.optimizer.v1.Certificate
+	(*TierResult)(nil),               // 42: stowage.optimizer.v1.TierResult
+	(*GainPoint)(nil),                // 43: stowage.optimizer.v1.GainPoint
+	(*NodesInUse)(nil),               // 44: stowage.optimizer.v1.NodesInUse
+	(*Plan)(nil),                     // 45: stowage.optimizer.v1.Plan
+	(*Progress)(nil),                 // 46: stowage.optimizer.v1.Progress
+	(*Refusal)(nil),                  // 47: stowage.optimizer.v1.Refusal
+	(*Durations)(nil),                // 48: stowage.optimizer.v1.Durations
+	(*SolveUpdate)(nil),              // 49: stowage.optimizer.v1.SolveUpdate
+	nil,                              // 50: stowage.optimizer.v1.Resources.ExtendedEntry
+	nil,                              // 51: stowage.optimizer.v1.Node.LabelsEntry
+	nil,                              // 52: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	nil,                              // 53: stowage.optimizer.v1.PodClass.LabelsEntry
+	nil,                              // 54: stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	nil,                              // 55: stowage.optimizer.v1.DeviceLayout.CountersEntry
+	nil,                              // 56: stowage.optimizer.v1.Device.CountersEntry
+	nil,                              // 57: stowage.optimizer.v1.Device.CapacityEntry
+	nil,                              // 58: stowage.optimizer.v1.DeviceTake.AmountsEntry
+	nil,                              // 59: stowage.optimizer.v1.DeviceHolding.AmountsEntry
+	nil,                              // 60: stowage.optimizer.v1.DeviceWeights.WeightsEntry
 }
 var file_stowage_optimizer_contract_optimizer_proto_depIdxs = []int32{
-	27, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
+	33, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
 	7,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
 	0,  // 2: stowage.optimizer.v1.SolveOptions.policy:type_name -> stowage.optimizer.v1.Policy
 	1,  // 3: stowage.optimizer.v1.SolveOptions.objective:type_name -> stowage.optimizer.v1.Objective
-	43, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
+	50, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
 	8,  // 5: stowage.optimizer.v1.Node.allocatable:type_name -> stowage.optimizer.v1.Resources
-	44, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
+	51, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
 	9,  // 7: stowage.optimizer.v1.Node.taints:type_name -> stowage.optimizer.v1.Taint
 	12, // 8: stowage.optimizer.v1.NodeSelectorTerm.match_expressions:type_name -> stowage.optimizer.v1.Requirement
 	12, // 9: stowage.optimizer.v1.NodeSelectorTerm.match_fields:type_name -> stowage.optimizer.v1.Requirement
 	13, // 10: stowage.optimizer.v1.NodeSelector.terms:type_name -> stowage.optimizer.v1.NodeSelectorTerm
 	13, // 11: stowage.optimizer.v1.PreferredNodeTerm.term:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	45, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	52, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
 	12, // 13: stowage.optimizer.v1.LabelSelector.match_expressions:type_name -> stowage.optimizer.v1.Requirement
 	16, // 14: stowage.optimizer.v1.PodAffinityTerm.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
 	17, // 15: stowage.optimizer.v1.PreferredPodTerm.term:type_name -> stowage.optimizer.v1.PodAffinityTerm
 	16, // 16: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	46, // 17: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
+	53, // 17: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
 	21, // 18: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
 	8,  // 19: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
-	47, // 20: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	54, // 20: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
 	13, // 21: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
 	11, // 22: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
 	17, // 23: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
@@ -3596,40 +4187,53 @@ var file_stowage_optimizer_contract_optimizer_proto_depIdxs = []int32{
 	15, // 28: stowage.optimizer.v1.PodClass.preferred_node_affinity:type_name -> stowage.optimizer.v1.PreferredNodeTerm
 	18, // 29: stowage.optimizer.v1.PodClass.preferred_pod_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
 	18, // 30: stowage.optimizer.v1.PodClass.preferred_pod_anti_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
-	16, // 31: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
-	8,  // 32: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
-	10, // 33: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
-	22, // 34: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
-	23, // 35: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
-	24, // 36: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
-	25, // 37: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
-	26, // 38: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
-	4,  // 39: stowage.optimizer.v1.RequirementPrice.phase:type_name -> stowage.optimizer.v1.Phase
-	31, // 40: stowage.optimizer.v1.DualBound.pods:type_name -> stowage.optimizer.v1.PodPrice
-	32, // 41: stowage.optimizer.v1.DualBound.requirements:type_name -> stowage.optimizer.v1.RequirementPrice
-	3,  // 42: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
-	2,  // 43: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
-	33, // 44: stowage.optimizer.v1.Certificate.dual_bound:type_name -> stowage.optimizer.v1.DualBound
-	34, // 45: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
-	34, // 46: stowage.optimizer.v1.TierResult.disrupt:type_name -> stowage.optimizer.v1.Certificate
-	28, // 47: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
-	29, // 48: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
-	30, // 49: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
-	35, // 50: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
-	36, // 51: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
-	37, // 52: stowage.optimizer.v1.Plan.nodes_in_use:type_name -> stowage.optimizer.v1.NodesInUse
-	38, // 53: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
-	5,  // 54: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
-	41, // 55: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
-	40, // 56: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
-	39, // 57: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
-	6,  // 58: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
-	42, // 59: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
-	59, // [59:60] is the sub-list for method output_type
-	58, // [58:59] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	24, // 31: stowage.optimizer.v1.DeviceLayout.devices:type_name -> stowage.optimizer.v1.Device
+	55, // 32: stowage.optimizer.v1.DeviceLayout.counters:type_name -> stowage.optimizer.v1.DeviceLayout.CountersEntry
+	56, // 33: stowage.optimizer.v1.Device.counters:type_name -> stowage.optimizer.v1.Device.CountersEntry
+	57, // 34: stowage.optimizer.v1.Device.capacity:type_name -> stowage.optimizer.v1.Device.CapacityEntry
+	26, // 35: stowage.optimizer.v1.DeviceRequest.first_available:type_name -> stowage.optimizer.v1.DeviceChoice
+	27, // 36: stowage.optimizer.v1.DeviceChoice.takes:type_name -> stowage.optimizer.v1.DeviceTake
+	58, // 37: stowage.optimizer.v1.DeviceTake.amounts:type_name -> stowage.optimizer.v1.DeviceTake.AmountsEntry
+	59, // 38: stowage.optimizer.v1.DeviceHolding.amounts:type_name -> stowage.optimizer.v1.DeviceHolding.AmountsEntry
+	16, // 39: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
+	8,  // 40: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
+	10, // 41: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
+	22, // 42: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
+	29, // 43: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
+	30, // 44: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
+	31, // 45: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
+	32, // 46: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
+	23, // 47: stowage.optimizer.v1.Snapshot.device_layouts:type_name -> stowage.optimizer.v1.DeviceLayout
+	25, // 48: stowage.optimizer.v1.Snapshot.device_requests:type_name -> stowage.optimizer.v1.DeviceRequest
+	28, // 49: stowage.optimizer.v1.Snapshot.device_holdings:type_name -> stowage.optimizer.v1.DeviceHolding
+	4,  // 50: stowage.optimizer.v1.RequirementPrice.phase:type_name -> stowage.optimizer.v1.Phase
+	37, // 51: stowage.optimizer.v1.DualBound.pods:type_name -> stowage.optimizer.v1.PodPrice
+	38, // 52: stowage.optimizer.v1.DualBound.requirements:type_name -> stowage.optimizer.v1.RequirementPrice
+	40, // 53: stowage.optimizer.v1.DualBound.device_weights:type_name -> stowage.optimizer.v1.DeviceWeights
+	60, // 54: stowage.optimizer.v1.DeviceWeights.weights:type_name -> stowage.optimizer.v1.DeviceWeights.WeightsEntry
+	3,  // 55: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
+	2,  // 56: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
+	39, // 57: stowage.optimizer.v1.Certificate.dual_bound:type_name -> stowage.optimizer.v1.DualBound
+	41, // 58: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
+	41, // 59: stowage.optimizer.v1.TierResult.disrupt:type_name -> stowage.optimizer.v1.Certificate
+	34, // 60: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
+	35, // 61: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
+	36, // 62: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
+	42, // 63: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
+	43, // 64: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
+	44, // 65: stowage.optimizer.v1.Plan.nodes_in_use:type_name -> stowage.optimizer.v1.NodesInUse
+	45, // 66: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
+	5,  // 67: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
+	48, // 68: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
+	47, // 69: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
+	46, // 70: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
+	6,  // 71: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
+	49, // 72: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
+	72, // [72:73] is the sub-list for method output_type
+	71, // [71:72] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_stowage_optimizer_contract_optimizer_proto_init() }
@@ -3644,7 +4248,7 @@ func file_stowage_optimizer_contract_optimizer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_optimizer_contract_optimizer_proto_rawDesc), len(file_stowage_optimizer_contract_optimizer_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   42,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -141,7 +141,7 @@ class Taint(_message.Message):
     def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., effect: _Optional[str] = ...) -> None: ...
 
 class Node(_message.Message):
-    __slots__ = ("name", "allocatable", "labels", "taints", "unschedulable", "hourly_price_micros", "irremovable_reason")
+    __slots__ = ("name", "allocatable", "labels", "taints", "unschedulable", "hourly_price_micros", "irremovable_reason", "device_layout")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -156,6 +156,7 @@ class Node(_message.Message):
     UNSCHEDULABLE_FIELD_NUMBER: _ClassVar[int]
     HOURLY_PRICE_MICROS_FIELD_NUMBER: _ClassVar[int]
     IRREMOVABLE_REASON_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_LAYOUT_FIELD_NUMBER: _ClassVar[int]
     name: str
     allocatable: Resources
     labels: _containers.ScalarMap[str, str]
@@ -163,7 +164,8 @@ class Node(_message.Message):
     unschedulable: bool
     hourly_price_micros: int
     irremovable_reason: str
-    def __init__(self, name: _Optional[str] = ..., allocatable: _Optional[_Union[Resources, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., taints: _Optional[_Iterable[_Union[Taint, _Mapping]]] = ..., unschedulable: _Optional[bool] = ..., hourly_price_micros: _Optional[int] = ..., irremovable_reason: _Optional[str] = ...) -> None: ...
+    device_layout: str
+    def __init__(self, name: _Optional[str] = ..., allocatable: _Optional[_Union[Resources, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., taints: _Optional[_Iterable[_Union[Taint, _Mapping]]] = ..., unschedulable: _Optional[bool] = ..., hourly_price_micros: _Optional[int] = ..., irremovable_reason: _Optional[str] = ..., device_layout: _Optional[str] = ...) -> None: ...
 
 class Toleration(_message.Message):
     __slots__ = ("key", "operator", "value", "effect")
@@ -287,7 +289,7 @@ class Owner(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class PodClass(_message.Message):
-    __slots__ = ("id", "namespace", "labels", "owner", "priority", "requests", "node_selector", "required_node_affinity", "tolerations", "required_pod_affinity", "required_pod_anti_affinity", "topology_spread", "host_ports", "unsupported", "volume_node_affinity", "preferred_node_affinity", "preferred_pod_affinity", "preferred_pod_anti_affinity")
+    __slots__ = ("id", "namespace", "labels", "owner", "priority", "requests", "node_selector", "required_node_affinity", "tolerations", "required_pod_affinity", "required_pod_anti_affinity", "topology_spread", "host_ports", "unsupported", "volume_node_affinity", "preferred_node_affinity", "preferred_pod_affinity", "preferred_pod_anti_affinity", "device_requests", "worth")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -320,6 +322,8 @@ class PodClass(_message.Message):
     PREFERRED_NODE_AFFINITY_FIELD_NUMBER: _ClassVar[int]
     PREFERRED_POD_AFFINITY_FIELD_NUMBER: _ClassVar[int]
     PREFERRED_POD_ANTI_AFFINITY_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    WORTH_FIELD_NUMBER: _ClassVar[int]
     id: str
     namespace: str
     labels: _containers.ScalarMap[str, str]
@@ -338,7 +342,104 @@ class PodClass(_message.Message):
     preferred_node_affinity: _containers.RepeatedCompositeFieldContainer[PreferredNodeTerm]
     preferred_pod_affinity: _containers.RepeatedCompositeFieldContainer[PreferredPodTerm]
     preferred_pod_anti_affinity: _containers.RepeatedCompositeFieldContainer[PreferredPodTerm]
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ..., volume_node_affinity: _Optional[_Iterable[_Union[NodeSelector, _Mapping]]] = ..., preferred_node_affinity: _Optional[_Iterable[_Union[PreferredNodeTerm, _Mapping]]] = ..., preferred_pod_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., preferred_pod_anti_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ...) -> None: ...
+    device_requests: _containers.RepeatedScalarFieldContainer[str]
+    worth: int
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ..., volume_node_affinity: _Optional[_Iterable[_Union[NodeSelector, _Mapping]]] = ..., preferred_node_affinity: _Optional[_Iterable[_Union[PreferredNodeTerm, _Mapping]]] = ..., preferred_pod_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., preferred_pod_anti_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., device_requests: _Optional[_Iterable[str]] = ..., worth: _Optional[int] = ...) -> None: ...
+
+class DeviceLayout(_message.Message):
+    __slots__ = ("id", "devices", "counters")
+    class CountersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    DEVICES_FIELD_NUMBER: _ClassVar[int]
+    COUNTERS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    devices: _containers.RepeatedCompositeFieldContainer[Device]
+    counters: _containers.ScalarMap[str, int]
+    def __init__(self, id: _Optional[str] = ..., devices: _Optional[_Iterable[_Union[Device, _Mapping]]] = ..., counters: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class Device(_message.Message):
+    __slots__ = ("name", "kind", "counters", "shared", "capacity")
+    class CountersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    class CapacityEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    COUNTERS_FIELD_NUMBER: _ClassVar[int]
+    SHARED_FIELD_NUMBER: _ClassVar[int]
+    CAPACITY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    kind: str
+    counters: _containers.ScalarMap[str, int]
+    shared: bool
+    capacity: _containers.ScalarMap[str, int]
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., counters: _Optional[_Mapping[str, int]] = ..., shared: _Optional[bool] = ..., capacity: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class DeviceRequest(_message.Message):
+    __slots__ = ("id", "first_available")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    FIRST_AVAILABLE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    first_available: _containers.RepeatedCompositeFieldContainer[DeviceChoice]
+    def __init__(self, id: _Optional[str] = ..., first_available: _Optional[_Iterable[_Union[DeviceChoice, _Mapping]]] = ...) -> None: ...
+
+class DeviceChoice(_message.Message):
+    __slots__ = ("count", "takes")
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    TAKES_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    takes: _containers.RepeatedCompositeFieldContainer[DeviceTake]
+    def __init__(self, count: _Optional[int] = ..., takes: _Optional[_Iterable[_Union[DeviceTake, _Mapping]]] = ...) -> None: ...
+
+class DeviceTake(_message.Message):
+    __slots__ = ("device_kind", "amounts")
+    class AmountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    DEVICE_KIND_FIELD_NUMBER: _ClassVar[int]
+    AMOUNTS_FIELD_NUMBER: _ClassVar[int]
+    device_kind: str
+    amounts: _containers.ScalarMap[str, int]
+    def __init__(self, device_kind: _Optional[str] = ..., amounts: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class DeviceHolding(_message.Message):
+    __slots__ = ("node", "device", "pod_uid", "amounts")
+    class AmountsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_FIELD_NUMBER: _ClassVar[int]
+    POD_UID_FIELD_NUMBER: _ClassVar[int]
+    AMOUNTS_FIELD_NUMBER: _ClassVar[int]
+    node: str
+    device: int
+    pod_uid: str
+    amounts: _containers.ScalarMap[str, int]
+    def __init__(self, node: _Optional[str] = ..., device: _Optional[int] = ..., pod_uid: _Optional[str] = ..., amounts: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Pod(_message.Message):
     __slots__ = ("uid", "namespace", "name", "class_id", "node", "movable", "immovable_reason", "deletion_cost", "age_s", "exempt_from_budget")
@@ -395,7 +496,7 @@ class ForbiddenPair(_message.Message):
     def __init__(self, class_id: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
 
 class Snapshot(_message.Message):
-    __slots__ = ("id", "nodes", "pod_classes", "pods", "disruption_budgets", "reservations", "forbidden_pairs")
+    __slots__ = ("id", "nodes", "pod_classes", "pods", "disruption_budgets", "reservations", "forbidden_pairs", "device_layouts", "device_requests", "device_holdings")
     ID_FIELD_NUMBER: _ClassVar[int]
     NODES_FIELD_NUMBER: _ClassVar[int]
     POD_CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -403,6 +504,9 @@ class Snapshot(_message.Message):
     DISRUPTION_BUDGETS_FIELD_NUMBER: _ClassVar[int]
     RESERVATIONS_FIELD_NUMBER: _ClassVar[int]
     FORBIDDEN_PAIRS_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_LAYOUTS_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_HOLDINGS_FIELD_NUMBER: _ClassVar[int]
     id: str
     nodes: _containers.RepeatedCompositeFieldContainer[Node]
     pod_classes: _containers.RepeatedCompositeFieldContainer[PodClass]
@@ -410,29 +514,40 @@ class Snapshot(_message.Message):
     disruption_budgets: _containers.RepeatedCompositeFieldContainer[DisruptionBudget]
     reservations: _containers.RepeatedCompositeFieldContainer[Reservation]
     forbidden_pairs: _containers.RepeatedCompositeFieldContainer[ForbiddenPair]
-    def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ...) -> None: ...
+    device_layouts: _containers.RepeatedCompositeFieldContainer[DeviceLayout]
+    device_requests: _containers.RepeatedCompositeFieldContainer[DeviceRequest]
+    device_holdings: _containers.RepeatedCompositeFieldContainer[DeviceHolding]
+    def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ..., device_layouts: _Optional[_Iterable[_Union[DeviceLayout, _Mapping]]] = ..., device_requests: _Optional[_Iterable[_Union[DeviceRequest, _Mapping]]] = ..., device_holdings: _Optional[_Iterable[_Union[DeviceHolding, _Mapping]]] = ...) -> None: ...
 
 class Placement(_message.Message):
-    __slots__ = ("pod_uid", "node", "unit")
+    __slots__ = ("pod_uid", "node", "unit", "turn", "devices")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    DEVICES_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     node: str
     unit: str
-    def __init__(self, pod_uid: _Optional[str] = ..., node: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
+    turn: int
+    devices: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, pod_uid: _Optional[str] = ..., node: _Optional[str] = ..., unit: _Optional[str] = ..., turn: _Optional[int] = ..., devices: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Move(_message.Message):
-    __slots__ = ("pod_uid", "from_node", "to_node", "unit")
+    __slots__ = ("pod_uid", "from_node", "to_node", "unit", "turn", "devices")
     POD_UID_FIELD_NUMBER: _ClassVar[int]
     FROM_NODE_FIELD_NUMBER: _ClassVar[int]
     TO_NODE_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    DEVICES_FIELD_NUMBER: _ClassVar[int]
     pod_uid: str
     from_node: str
     to_node: str
     unit: str
-    def __init__(self, pod_uid: _Optional[str] = ..., from_node: _Optional[str] = ..., to_node: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
+    turn: int
+    devices: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, pod_uid: _Optional[str] = ..., from_node: _Optional[str] = ..., to_node: _Optional[str] = ..., unit: _Optional[str] = ..., turn: _Optional[int] = ..., devices: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Eviction(_message.Message):
     __slots__ = ("pod_uid", "node", "unit")
@@ -465,14 +580,29 @@ class RequirementPrice(_message.Message):
     def __init__(self, priority: _Optional[int] = ..., phase: _Optional[_Union[Phase, str]] = ..., price: _Optional[int] = ...) -> None: ...
 
 class DualBound(_message.Message):
-    __slots__ = ("scale", "pods", "requirements")
+    __slots__ = ("scale", "pods", "requirements", "device_weights")
     SCALE_FIELD_NUMBER: _ClassVar[int]
     PODS_FIELD_NUMBER: _ClassVar[int]
     REQUIREMENTS_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
     scale: int
     pods: _containers.RepeatedCompositeFieldContainer[PodPrice]
     requirements: _containers.RepeatedCompositeFieldContainer[RequirementPrice]
-    def __init__(self, scale: _Optional[int] = ..., pods: _Optional[_Iterable[_Union[PodPrice, _Mapping]]] = ..., requirements: _Optional[_Iterable[_Union[RequirementPrice, _Mapping]]] = ...) -> None: ...
+    device_weights: _containers.RepeatedCompositeFieldContainer[DeviceWeights]
+    def __init__(self, scale: _Optional[int] = ..., pods: _Optional[_Iterable[_Union[PodPrice, _Mapping]]] = ..., requirements: _Optional[_Iterable[_Union[RequirementPrice, _Mapping]]] = ..., device_weights: _Optional[_Iterable[_Union[DeviceWeights, _Mapping]]] = ...) -> None: ...
+
+class DeviceWeights(_message.Message):
+    __slots__ = ("weights",)
+    class WeightsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    weights: _containers.ScalarMap[str, int]
+    def __init__(self, weights: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Certificate(_message.Message):
     __slots__ = ("status", "method", "dual_bound")

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.codec import Found, read
+from stowage_optimizer.model.devices import DeviceHolding, DeviceLayout, DeviceRequest
 from stowage_optimizer.model.issues import Issues
 from stowage_optimizer.model.node import LARGEST_TOTAL, Node
 from stowage_optimizer.model.options import LARGEST_TIME_LIMIT_S, Limits, SolveOptions
@@ -18,6 +19,8 @@ from stowage_optimizer.model.selectors import LabelSelector
 from stowage_optimizer.model.snapshot import DisruptionBudget, Refusal, Reservation, Snapshot
 
 T = TypeVar("T")
+D = TypeVar("D", DeviceLayout, DeviceRequest, DeviceHolding)
+L = TypeVar("L", DeviceLayout, DeviceRequest)
 
 
 def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
@@ -44,10 +47,17 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
 
     nodes = each("nodes", Node, lambda one, _: one.closed(), lambda one: f"node {one.name}")
     names = _names(issues, "nodes[{}].name", "node", [one.name for one in nodes])
+    layouts = _by_id(message, "device_layouts", DeviceLayout, issues)
+    requests = _by_id(message, "device_requests", DeviceRequest, issues)
+    for index, node in enumerate(nodes):
+        if node.device_layout:
+            issues.known(f"nodes[{index}].device_layout", "device layout", layouts, node.device_layout)
     all_classes = each("pod_classes", PodClass, PodClass.left_alone, lambda _: "")
     _names(issues, "pod_classes[{}].id", "class", [one.id for one in all_classes])
     for index, one in enumerate(all_classes):
         issues.require(f"pod_classes[{index}].namespace", one.namespace)
+        for at, request in enumerate(one.device_requests):
+            issues.known(f"pod_classes[{index}].device_requests[{at}]", "device request", requests, request)
     classes = {one.id: one for one in all_classes}
     pods = _pods(message.pods, classes, names, issues)
     pods, classes = _exempt_apart(pods, within_totals(pods.class_id, classes, nodes, issues))
@@ -75,7 +85,49 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
         reservations=reservations,
         forbidden=_forbidden(message, classes, names, issues),
         refusals=tuple(refusals),
+        device_layouts=layouts,
+        device_requests=requests,
+        device_holdings=_holdings(message, nodes, layouts, pods, issues),
     )
+
+
+def _devices(message: pb.Snapshot, field: str, kind: type[D], issues: Issues) -> tuple[D, ...]:
+    """Read a field about devices. The scheduler computes these: a fault spoils the whole input."""
+    made = []
+    for index, one in enumerate(getattr(message, field)):
+        faults: Found = []
+        made.append(read(kind, one, faults))
+        for path, what in faults:
+            issues.add(f"{field}[{index}]{path}", what)
+    return tuple(made)
+
+
+def _by_id(message: pb.Snapshot, field: str, kind: type[L], issues: Issues) -> dict[str, L]:
+    found = _devices(message, field, kind, issues)
+    _names(issues, f"{field}[{{}}].id", field[:-1].replace("_", " "), [one.id for one in found])
+    return {one.id: one for one in found}
+
+
+def _holdings(
+    message: pb.Snapshot, nodes: Iterable[Node], layouts: Mapping[str, DeviceLayout], pods: Pods, issues: Issues
+) -> tuple[DeviceHolding, ...]:
+    """Return who holds which device; each must be one of its node's layout."""
+    found = _devices(message, "device_holdings", DeviceHolding, issues)
+    if not found:
+        return ()
+    layout_of = {node.name: layouts.get(node.device_layout) for node in nodes}
+    uids = set(pods.uid)
+    for index, holding in enumerate(found):
+        where = f"device_holdings[{index}]"
+        issues.known(f"{where}.node", "node", layout_of, holding.node)
+        layout = layout_of.get(holding.node)
+        if not 0 <= holding.device < (len(layout.devices) if layout else 0):
+            issues.add(
+                f"{where}.device", f"is {holding.device}, which the layout of node {holding.node!r} does not have"
+            )
+        if holding.pod_uid:
+            issues.known(f"{where}.pod_uid", "pod", uids, holding.pod_uid)
+    return found
 
 
 def _names(issues: Issues, where: str, what: str, names: Iterable[str]) -> set[str]:

@@ -92,6 +92,8 @@ class Node:
         In millionths of whatever currency; 0 where it is not known.
     irremovable_reason
         Why autoscalers may not remove it, so that it is in use whatever runs there.
+    device_layout
+        Id of the layout of its devices; empty without any that pods share or that overlap.
     """
 
     name: str = ""
@@ -101,6 +103,7 @@ class Node:
     unschedulable: bool = False
     hourly_price_micros: Annotated[int, in_range(0, LARGEST_PRICE_MICROS)] = 0
     irremovable_reason: str = ""
+    device_layout: str = ""
 
     def closed(self) -> "Node":
         """Return a node that no pod may come to; pods that run there stay or leave."""

@@ -9,6 +9,9 @@ from stowage_optimizer.model.codec import REQUIRED, in_range, one_of
 from stowage_optimizer.model.node import LARGEST_TOTAL, Resources, TaintEffect
 from stowage_optimizer.model.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
+LARGEST_WORTH = 2**20
+"""Of a pod. What a million of them count for still fits into 64 bits with a bound's parts."""
+
 Weight = Annotated[int, in_range(1, 100)]
 Inclusion = Annotated[str, one_of("", "Honor", "Ignore")]
 
@@ -126,7 +129,9 @@ class PodClass:
     alternatives, none meaning no requirement. Each entry of ``volume_node_affinity``
     holds the alternatives of one volume, none meaning that no node has it.
     ``exempt_of`` is the id of the class in the message whose pods these are, of those
-    that go without their disruption budget; empty for other classes.
+    that go without their disruption budget; empty for other classes. ``device_requests``
+    holds ids, in the order in which the scheduler allocates devices; ``worth`` is what a
+    placed pod counts for, 0 meaning 1.
     """
 
     id: str = ""
@@ -147,6 +152,8 @@ class PodClass:
     preferred_node_affinity: tuple[PreferredNodeTerm, ...] = ()
     preferred_pod_affinity: tuple[PreferredPodTerm, ...] = ()
     preferred_pod_anti_affinity: tuple[PreferredPodTerm, ...] = ()
+    device_requests: tuple[str, ...] = ()
+    worth: Annotated[int, in_range(0, LARGEST_WORTH)] = 0
     exempt_of: str = ""
 
     def faults(self) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from stowage_optimizer.model.devices import DeviceHolding, DeviceLayout, DeviceRequest
 from stowage_optimizer.model.node import Node, Resources
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.pods import Pods
@@ -62,3 +63,6 @@ class Snapshot:
     reservations: tuple[Reservation, ...] = ()
     forbidden: frozenset[tuple[str, str]] = frozenset()
     refusals: tuple[Refusal, ...] = ()
+    device_layouts: Mapping[str, DeviceLayout] = field(default_factory=dict)
+    device_requests: Mapping[str, DeviceRequest] = field(default_factory=dict)
+    device_holdings: tuple[DeviceHolding, ...] = ()

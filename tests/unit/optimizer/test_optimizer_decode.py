@@ -62,7 +62,45 @@ def ask_for_too_much(snapshot: pb.Snapshot) -> None:
         builder.pod(f"u{index}", of=snapshot.pod_classes[0].id)
 
 
+def devices(*spoils: Spoil) -> Spoil:
+    """Give the first node a GPU of two halves, then spoil that."""
+
+    def spoil(snapshot: pb.Snapshot) -> None:
+        counters, capacity = {"0/gpu/slices": 2}, {"device": 1}
+        half = pb.Device(name="half", kind="half", counters={"0/gpu/slices": 1}, capacity=capacity)
+        snapshot.device_layouts.add(id="halves", devices=[half, half], counters=counters)
+        snapshot.nodes[0].device_layout = "halves"
+        take = pb.DeviceTake(device_kind="half", amounts=capacity)
+        snapshot.device_requests.add(id="one", first_available=[pb.DeviceChoice(count=1, takes=[take])])
+        snapshot.pod_classes[0].device_requests.append("one")
+        snapshot.device_holdings.add(node=snapshot.nodes[0].name, device=1, amounts=capacity)
+        for one in spoils:
+            one(snapshot)
+
+    return spoil
+
+
 OF_THE_WHOLE: list[tuple[Spoil, str]] = [
+    (devices(lambda s: setattr(s.nodes[1], "device_layout", "x")),
+     "nodes[1].device_layout: names the unknown device layout 'x'"),
+    (devices(lambda s: s.device_layouts.add(id="halves")),
+     "device_layouts[1].id: device layout 'halves' appears twice"),
+    (devices(lambda s: s.device_layouts[0].counters.clear()),
+     "device_layouts[0].devices[0].counters[0/gpu/slices]: is not one of the layout's counters"),
+    (devices(lambda s: s.device_layouts[0].devices[1].capacity.update(device=-1)),
+     "device_layouts[0].devices[1].capacity[device]: is -1, not in 0..9007199254740992"),
+    (devices(lambda s: s.pod_classes[0].device_requests.append("x")),
+     "pod_classes[0].device_requests[1]: names the unknown device request 'x'"),
+    (devices(lambda s: setattr(s.device_requests[0].first_available[0], "count", 0)),
+     "device_requests[0].first_available[0].count: is 0, not in 1..1024"),
+    (devices(lambda s: s.device_requests[0].first_available[0].takes.add(device_kind="half")),
+     "device_requests[0].first_available[0].takes[1].device_kind: 'half' is there before"),
+    (devices(lambda s: setattr(s.device_holdings[0], "device", 2)),
+     "device_holdings[0].device: is 2, which the layout of node 'node-1' does not have"),
+    (devices(lambda s: setattr(s.device_holdings[0], "node", "x")),
+     "device_holdings[0].node: names the unknown node 'x'"),
+    (devices(lambda s: setattr(s.device_holdings[0], "pod_uid", "x")),
+     "device_holdings[0].pod_uid: names the unknown pod 'x'"),
     (lambda s: setattr(s.pods[0], "age_s", -1), "pods[0].age_s: is negative (-1)"),
     (lambda s: s.ClearField("id"), "id: is empty"),
     (node(), "nodes[2].name: is empty"),
@@ -142,6 +180,20 @@ def test_an_object_that_cannot_be_read_is_told_and_spoils_nobody_elses_plan(spoi
     named += [why for found in snapshot.classes.values() for why in found.unsupported]
     assert any(expected in found for found in named)
     assert len(snapshot.pods) == len(message.pods)
+
+
+def test_devices_are_read_as_they_are_told() -> None:
+    """The classes, nodes and pods refer to them."""
+    message = figure_1()
+    devices()(message)
+    snapshot, whole, isolated = decoded(message)
+    assert not whole
+    assert not isolated
+    assert snapshot.nodes[0].device_layout == "halves"
+    assert [one.counters for one in snapshot.device_layouts["halves"].devices] == [{"0/gpu/slices": 1}] * 2
+    assert snapshot.device_requests["one"].first_available[0].takes[0].amounts == {"device": 1}
+    assert snapshot.classes[message.pod_classes[0].id].device_requests == ("one",)
+    assert [(one.node, one.device) for one in snapshot.device_holdings] == [("node-1", 1)]
 
 
 def test_nobody_comes_to_a_node_that_cannot_be_read() -> None:
