@@ -7,6 +7,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from stowage_optimizer.constraints.device_bins import DeviceBins
 from stowage_optimizer.constraints.node_constraints import NodeConstraint, node_constraints
 from stowage_optimizer.constraints.resources import ResourceFit, dimensions
 from stowage_optimizer.model.node import Node
@@ -39,8 +40,9 @@ class Eligibility:
     otherwise hold gigabytes of indices.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, devices: DeviceBins | None = None) -> None:
         self._snapshot = snapshot
+        self._devices = devices
         self._constraints = node_constraints(snapshot)
         self._alike = AlikeNodes(snapshot)
         self._size = ResourceFit(snapshot.nodes, dimensions(snapshot))
@@ -51,9 +53,11 @@ class Eligibility:
     def nodes(self, pod_class: PodClass) -> OpenNodes:
         """Return the nodes that all constraints allow."""
         size = self._size.reads(pod_class)
-        key = (*(one.reads(pod_class) for one in self._constraints), size)
+        key = (*(one.reads(pod_class) for one in self._constraints), size, pod_class.device_requests)
         if key not in self._known:
             allowed = self._size.allowed(size)
+            if self._devices is not None:
+                allowed = allowed & self._devices.allowed(pod_class)
             for number, constraint in enumerate(self._constraints):
                 allowed = allowed & self._open_to(number, constraint, pod_class)
             self._known[key] = self._made(allowed)

@@ -7,6 +7,7 @@ from itertools import chain, compress
 
 import numpy as np
 
+from stowage_optimizer.constraints.device_bins import DeviceBins, device_bins
 from stowage_optimizer.constraints.disruption_budgets import Budgets, budgets_of
 from stowage_optimizer.constraints.eligibility import Eligibility
 from stowage_optimizer.constraints.refusals import refused_classes
@@ -51,6 +52,8 @@ class _Reduction:
     demands: dict[str, Amounts] = field(init=False)
     refused: dict[str, list[Refusal]] = field(init=False)
     budgets: Budgets = field(init=False)
+    devices: DeviceBins | None = field(init=False)
+    held_otherwise: Flags | None = field(init=False)
 
     def __post_init__(self) -> None:
         snapshot = self.snapshot
@@ -64,8 +67,11 @@ class _Reduction:
             class_id: demand(pod_class, self.names) + self._shared_demand(class_id)
             for class_id, pod_class in snapshot.classes.items()
         }
+        self.devices = device_bins(snapshot)
+        self.held_otherwise = None if self.devices is None else self.devices.held_otherwise()
         self.refused = {}
-        for class_id, refusal in refused_classes(snapshot, self.anti_affinity.others, relational=self.relational):
+        refused = refused_classes(snapshot, self.anti_affinity.others, relational=self.relational)
+        for class_id, refusal in chain(refused, () if self.devices is None else self.devices.refused()):
             known = self.refused.setdefault(class_id, [])
             if refusal not in known:
                 known.append(refusal)
@@ -81,16 +87,19 @@ class _Reduction:
         room, scaled = scale(self._room(in_play), asked)
         kinds, kind = self._kinds(members, scaled)
         tiers = {one.priority for one in kinds}
+        uids = tuple(compress(pods.uid, in_play.tolist()))
+        asking = self.devices is not None and any(one.requests for one in kinds)
         return Packing(
             node_names=tuple(node.name for node in snapshot.nodes),
             room=room,
             kinds=kinds,
             kind=kind,
             home=self.home[members],
-            pod_uids=tuple(compress(pods.uid, in_play.tolist())),
+            pod_uids=uids,
             tiers=tuple(sorted(tiers, reverse=True)),
             refusals=tuple(dict.fromkeys(self._refusals())),
             snapshot=snapshot,
+            bins=self.devices.bins(uids) if self.devices is not None and asking else None,
         )
 
     def _shared_demand(self, class_id: str) -> Amounts:
@@ -104,7 +113,7 @@ class _Reduction:
         """
         pods, classes = self.snapshot.pods, self.snapshot.classes
         number, home = pods.class_number[members], self.home[members]
-        eligibility = Eligibility(self.snapshot)
+        eligibility = Eligibility(self.snapshot, self.devices)
         nodes = {
             class_number: eligibility.nodes(classes[pods.classes[class_number]])
             for class_number in np.unique(number).tolist()
@@ -132,7 +141,8 @@ class _Reduction:
             if host:
                 eligible = tuple(sorted((*eligible, host - 1)))
             demanded = scaled[self.demands[one.id]]
-            same = ItemKind(one.priority, demanded, eligible)
+            requests = () if self.devices is None else self.devices.requests(one)
+            same = ItemKind(one.priority, demanded, eligible, requests)
             kind[at] = kinds.setdefault(same, len(kinds))
         return tuple(kinds), kind[inverse]
 
@@ -148,6 +158,8 @@ class _Reduction:
             return flags[pods.class_number]
 
         movable = np.array(pods.movable, np.bool_) & ~of_class(self.budgets.held)
+        if self.held_otherwise is not None:
+            movable &= ~self.held_otherwise
         return ~of_class(self.refused) & (movable | ~pods.running)
 
     def _room(self, in_play: Flags) -> tuple[Amounts, ...]:
@@ -197,3 +209,5 @@ class _Reduction:
             if class_id in self.present:
                 yield from refusals
         yield from self.budgets.refusals
+        if self.devices is not None:
+            yield from self.devices.refusals(self.held_otherwise)

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stowage_optimizer.model.bins import Bins
 from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.problem import NOWHERE, Indices, Problem, make_problem
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
@@ -30,11 +31,15 @@ class ItemKind:
         What one takes of a node, one amount a dimension.
     eligible
         Indices of the nodes they may be on, ascending; holds the homes of all of them.
+    requests
+        What one asks for of devices that pods share or that overlap: numbers of the snapshot's device requests, in the
+        scheduler's order.
     """
 
     priority: int
     demand: tuple[int, ...]
     eligible: tuple[int, ...]
+    requests: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +64,9 @@ class Packing:
     ties
         What ties the items to each other beyond room. Strategies leave it out: `stowage_optimizer.stages.tied`
         keeps it.
+    bins
+        Devices that items share or that overlap; None if no item asks for any. What each kind asks for is filled in by
+        `problem`.
     """
 
     node_names: tuple[str, ...]
@@ -71,13 +79,15 @@ class Packing:
     refusals: tuple[Refusal, ...] = ()
     snapshot: Snapshot = NO_SNAPSHOT
     ties: tuple[Tie, ...] = ()
+    bins: Bins | None = None
 
     @cached_property
     def problem(self) -> Problem:
         """The same as flat arrays."""
         tier_of = {priority: index for index, priority in enumerate(self.tiers)}
         kinds = [(one.demand, tier_of[one.priority], one.eligible) for one in self.kinds]
-        return make_problem(kinds, self.kind, self.home, self.room, len(self.tiers))
+        bins = None if self.bins is None else self.bins.asking([one.requests for one in self.kinds])
+        return make_problem(kinds, self.kind, self.home, self.room, len(self.tiers), bins=bins)
 
     @cached_property
     def kind_of(self) -> tuple[ItemKind, ...]:

@@ -4,11 +4,17 @@ A kind is what replicas share: demand, tier and the nodes they may come to. Node
 group are interchangeable: the same room, and open to the same kinds.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from stowage_optimizer.model.bins import Bins
 
 Ints = NDArray[np.int64]
 Indices = NDArray[np.int32]
@@ -41,6 +47,8 @@ class Problem:
         Room for items, shape ``(nodes, dimensions)``; may be negative.
     group
         Group by node, numbered from 0 in the nodes' order, shape ``(nodes,)``.
+    bins
+        Devices that pods share or that overlap; None if no pod asks for any.
     """
 
     demand: Ints
@@ -52,6 +60,7 @@ class Problem:
     room: Ints
     group: Indices
     tiers: int
+    bins: Bins | None = None
 
 
 def make_problem(
@@ -60,6 +69,8 @@ def make_problem(
     home: Indices,
     room: Sequence[tuple[int, ...]],
     tiers: int,
+    *,
+    bins: Bins | None = None,
 ) -> Problem:
     """Return the problem of items in the order of ``kind`` and ``home``.
 
@@ -84,18 +95,17 @@ def make_problem(
         kind=kind,
         home=home,
         room=rooms,
-        group=_groups(rooms, allowed),
+        group=_groups(rooms, allowed, bins),
         tiers=tiers,
+        bins=bins,
     )
 
 
-def _groups(room: Ints, allowed: Flags) -> Indices:
+def _groups(room: Ints, allowed: Flags, bins: Bins | None) -> Indices:
     numbers: dict[bytes, int] = {}
     columns = np.packbits(allowed, axis=0).T
-    return np.array(
-        [
-            numbers.setdefault(room[node].tobytes() + column.tobytes(), len(numbers))
-            for node, column in enumerate(columns)
-        ],
-        np.int32,
-    )
+    rows = [room[node].tobytes() + column.tobytes() for node, column in enumerate(columns)]
+    if bins is not None:
+        devices = zip(bins.layout, bins.left, bins.held, strict=True)
+        rows = [row + b"".join(one.tobytes() for one in more) for row, more in zip(rows, devices, strict=True)]
+    return np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int32)
