@@ -15,6 +15,7 @@ from stowage_optimizer.verify.accounting import (
 from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.arrival_order import check_order
 from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.devices import check_devices, snapshot_faults
 from stowage_optimizer.verify.index import Index
 from stowage_optimizer.verify.movability import check_budgets, check_movability, check_unverifiable
 from stowage_optimizer.verify.placements import check_capacity, check_eligibility, check_ports
@@ -50,6 +51,8 @@ def check_snapshot(case: Case) -> Iterator[Violation]:
     held = {reservation.node for reservation in snapshot.reservations}
     for node in sorted(case.index.unknown_nodes | (held - case.nodes.keys() - {""})):
         yield Violation("snapshot", node, "unknown node")
+    for subject, problem in snapshot_faults(snapshot):
+        yield Violation("snapshot", subject, problem)
 
 
 def check_references(case: Case) -> Iterator[Violation]:
@@ -92,6 +95,7 @@ RULES: tuple[Rule, ...] = (
     check_capacity,
     check_eligibility,
     check_ports,
+    check_devices,
     check_anti_affinity,
     check_order,
     check_movability,

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.verify.device_room import Devices
 from stowage_optimizer.verify.eligibility import Eligibility
 from stowage_optimizer.verify.terms import AntiAffinityRule, covers, pod_labels_match, term_selects
 
@@ -106,6 +107,12 @@ class Index:
         for uid, pod in self.pods.items():
             found[pod.class_id].append(uid)
         return found
+
+    @cached_property
+    def devices(self) -> Devices | None:
+        """The devices that pods share or that overlap, and what is asked of them; None if nobody asks."""
+        asked = any(one.device_requests for one in self.classes.values())
+        return Devices(self._snapshot) if asked else None
 
     @cached_property
     def in_use(self) -> Counter[str]:

@@ -208,7 +208,7 @@ def check_policy(case: Case) -> Iterator[Violation]:
         if gained is None or gained <= priority:
             yield Violation("policy", uid, f"evicted, but nothing above priority {priority} gains")
             continue
-        if demanding(case.class_of(uid)):
+        if demanding(case.class_of(uid)) or case.class_of(uid).device_requests:
             # Where it fits depends on which pods come, and in which order.
             continue
         for node in spare.nodes_for(uid):

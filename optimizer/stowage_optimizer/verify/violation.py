@@ -13,6 +13,7 @@ RuleName = Literal[
     "capacity",
     "eligibility",
     "host-ports",
+    "devices",
     "pod-anti-affinity",
     "pod-affinity",
     "topology-spread",

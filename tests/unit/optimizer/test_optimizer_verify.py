@@ -96,6 +96,11 @@ def _has_host_port(c: GoodPlan) -> None:
         pod_class.host_ports.add(port=80)
 
 
+def _asks_for_a_device(c: GoodPlan) -> None:
+    c.snapshot.device_requests.add(id="gpu").first_available.add(count=1)
+    c.waits.device_requests.append("gpu")
+
+
 def _is_kept_away(c: GoodPlan) -> None:
     for node in c.snapshot.nodes:
         node.labels["zone"] = "z"
@@ -184,6 +189,8 @@ MUTANTS: list[tuple[RuleName, Mutation]] = [
     ("eligibility", lambda c: _wants_labels(c.waits.volume_node_affinity.add().terms)),
     ("eligibility", lambda c: c.snapshot.forbidden_pairs.add(class_id=c.waits.id, node="node-1")),
     ("host-ports", _has_host_port),
+    ("devices", _asks_for_a_device),
+    ("devices", lambda c: put(c.plan.moves[0], turn=1)),
     ("pod-anti-affinity", _is_kept_away),
     ("pod-affinity", lambda c: c.waits.required_pod_affinity.add(topology_key="zone")),
     (
