@@ -104,7 +104,8 @@ class DeviceBins:
             [number[one.device_layout] if one.device_layout in fine else -1 for one in snapshot.nodes], np.int64
         )
         self._number = {one: at for at, one in enumerate(snapshot.device_requests)}
-        self._choices = [one.first_available for one in snapshot.device_requests.values()]
+        # One without choices has one that no device serves.
+        self._choices = [one.first_available or (DeviceChoice(1),) for one in snapshot.device_requests.values()]
         self._holdings = {}
         self._index = {node.name: at for at, node in enumerate(snapshot.nodes)}
         for one in snapshot.device_holdings:
