@@ -45,20 +45,27 @@ type ask struct {
 	tolerations []resourceapi.DeviceToleration
 	// extended is the resource for which a pod asks instead of the class; a node may offer it without devices, too.
 	extended v1.ResourceName
+	// capacity is what it takes of each device that pods share; nil: as much as the device gives by default.
+	capacity *resourceapi.CapacityRequirements
+	// taking is the same as text; empty: nothing in particular.
+	taking string
+	// alternatives are the names of the other asks of the same request; they are not part of what it wants.
+	alternatives []string
 }
 
 // askOf is what a request for devices of the class wants.
 func askOf(request *resourceapi.ExactDeviceRequest) ask {
-	made := ask{name: request.DeviceClassName, class: request.DeviceClassName, tolerations: request.Tolerations}
+	made := ask{name: request.DeviceClassName, class: request.DeviceClassName, tolerations: request.Tolerations,
+		capacity: request.Capacity}
 	for _, one := range request.Selectors {
 		made.selectors = append(made.selectors, one.CEL.Expression)
 	}
-	if len(made.selectors)+len(made.tolerations) > 0 {
-		encoded, err := json.Marshal([]any{made.selectors, made.tolerations})
-		if err != nil {
-			encoded = []byte(fmt.Sprint(made)) // plain values always marshal
-		}
-		made.name += "." + digestOf(string(encoded))
+	described := []any{made.selectors, made.tolerations}
+	if made.capacity != nil {
+		described, made.taking = append(described, made.capacity), textOf(made.capacity)
+	}
+	if len(made.selectors)+len(made.tolerations) > 0 || made.capacity != nil {
+		made.name += "." + digestOf(textOf(described))
 	}
 	return made
 }
@@ -68,47 +75,58 @@ func askFor(name v1.ResourceName, class string) ask {
 	return ask{name: strings.ReplaceAll(string(name), "/", "_"), class: class, extended: name}
 }
 
-func digestOf(text string) string {
+// textOf is the value as JSON.
+func textOf(value any) string {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value) // plain values always marshal
+	}
+	return string(encoded)
+}
+
+func digestOf(text string) string { return longDigestOf(text)[:8] }
+
+func longDigestOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:4])
+	return hex.EncodeToString(sum[:8])
 }
 
 // claimed is what a claim asks for.
 type claimed struct {
-	asks    []ask
-	counts  []int64
-	refused []string
+	requests []request
+	refused  []string
 }
 
-func claimedBy(spec *resourceapi.ResourceClaimSpec) (found claimed) {
+// claimedBy reads a claim; with bins, requests for parts of devices and with alternatives, too.
+func claimedBy(spec *resourceapi.ResourceClaimSpec, bins bool) (found claimed) {
 	refuse := func(reason, of string) { found.refused = append(found.refused, strings.TrimSpace(reason+" "+of)) }
 	if len(spec.Devices.Constraints) > 0 {
 		refuse(constraints, "")
 	}
 	total := int64(0)
-	for _, request := range spec.Devices.Requests {
-		exactly := request.Exactly
-		noExpression := func(one resourceapi.DeviceSelector) bool { return one.CEL == nil }
-		switch {
-		case len(request.FirstAvailable) > 0:
-			refuse(alternatives, request.Name)
-		case exactly == nil:
-			refuse(unknownKind, "")
-		case ptr.Deref(exactly.AdminAccess, false):
-			refuse(adminAccess, exactly.DeviceClassName)
-		case exactly.AllocationMode == resourceapi.DeviceAllocationModeAll:
-			refuse(requestOfAll, exactly.DeviceClassName)
-		case exactly.Capacity != nil:
-			refuse(requestOfCapacity, exactly.DeviceClassName)
-		case minor.DerivesAttributes(exactly):
-			refuse(derivedAttributes, "")
-		case exactly.AllocationMode != resourceapi.DeviceAllocationModeExactCount, exactly.Count < 1,
-			exactly.Count > resourceapi.AllocationResultsMaxSize, exactly.DeviceClassName == "",
-			slices.ContainsFunc(exactly.Selectors, noExpression):
-			refuse(unknownKind, "")
-		default:
-			found.asks, found.counts = append(found.asks, askOf(exactly)), append(found.counts, exactly.Count)
-			total += exactly.Count
+	for i := range spec.Devices.Requests {
+		of := &spec.Devices.Requests[i]
+		choices := []*resourceapi.ExactDeviceRequest{of.Exactly}
+		if len(of.FirstAvailable) > 0 {
+			if !bins {
+				refuse(alternatives, of.Name)
+				continue
+			}
+			choices = nil
+			for j := range of.FirstAvailable {
+				choices = append(choices, minor.Exactly(&of.FirstAvailable[j]))
+			}
+		}
+		made, most, refusals := request{}, int64(0), len(found.refused)
+		for _, one := range choices {
+			if reason, class := objectionTo(one, bins); reason != "" {
+				refuse(reason, class)
+				continue
+			}
+			made, most = append(made, choice{askOf(one), one.Count}), max(most, one.Count)
+		}
+		if len(found.refused) == refusals {
+			found.requests, total = append(found.requests, made.linked()), total+most
 		}
 	}
 	if total > resourceapi.AllocationResultsMaxSize {
@@ -117,13 +135,35 @@ func claimedBy(spec *resourceapi.ResourceClaimSpec) (found claimed) {
 	return found
 }
 
+// objectionTo is why no plan can give a pod what is requested, or "", and what that is about.
+func objectionTo(exactly *resourceapi.ExactDeviceRequest, bins bool) (reason, of string) {
+	noExpression := func(one resourceapi.DeviceSelector) bool { return one.CEL == nil }
+	switch {
+	case exactly == nil:
+		return unknownKind, ""
+	case ptr.Deref(exactly.AdminAccess, false):
+		return adminAccess, exactly.DeviceClassName
+	case exactly.AllocationMode == resourceapi.DeviceAllocationModeAll:
+		return requestOfAll, exactly.DeviceClassName
+	case exactly.Capacity != nil && !bins:
+		return requestOfCapacity, exactly.DeviceClassName
+	case minor.DerivesAttributes(exactly):
+		return derivedAttributes, ""
+	case exactly.AllocationMode != resourceapi.DeviceAllocationModeExactCount, exactly.Count < 1,
+		exactly.Count > resourceapi.AllocationResultsMaxSize, exactly.DeviceClassName == "",
+		slices.ContainsFunc(exactly.Selectors, noExpression):
+		return unknownKind, ""
+	}
+	return "", ""
+}
+
 // specs are what claims ask for, read once. A spec is part of a claim or a template, which informers replace and never change.
 type specs struct {
 	mu    sync.Mutex
 	known map[*resourceapi.ResourceClaimSpec]claimed
 }
 
-func (s *specs) of(spec *resourceapi.ResourceClaimSpec) claimed {
+func (s *specs) of(spec *resourceapi.ResourceClaimSpec, bins bool) claimed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, known := s.known[spec]
@@ -131,7 +171,7 @@ func (s *specs) of(spec *resourceapi.ResourceClaimSpec) claimed {
 		if s.known == nil {
 			s.known = map[*resourceapi.ResourceClaimSpec]claimed{}
 		}
-		found = claimedBy(spec)
+		found = claimedBy(spec, bins)
 		s.known[spec] = found
 	}
 	return found
@@ -150,8 +190,13 @@ func (s *specs) forget(most int) {
 type PodDevices struct {
 	// Asks are of the form "<ask>×<count>", in order.
 	Asks []string
-	// Claimed are those of claims. The others are of extended resources, which are amounts as long as no device serves them.
+	// Claimed are those of claims; with bins, one for each request, and in the order of the requests.
 	Claimed []string
+	// Extended: some are of extended resources, which are amounts as long as no device serves them.
+	Extended bool
+	// Requests are the IDs of the requests for devices that pods share or that overlap, in the order in which the scheduler
+	// allocates devices to them.
+	Requests []string
 	// Refused are the reasons, in order, for which no plan can give the pod what it asks for.
 	Refused []string
 }
@@ -160,6 +205,9 @@ type PodDevices struct {
 type podDevices struct {
 	PodDevices
 	counts map[string]int64
+	// requests are those of claims, then those of extended resources, of which the names may be known twice.
+	requests []request
+	claimed  int
 	// node is that of the devices of all its claims; empty as long as one has none.
 	node string
 }
@@ -176,7 +224,7 @@ func (c *Catalogue) devicesOf(pod *v1.Pod, now *state) (*podDevices, *state) {
 		now = c.know(asks)
 	}
 	for _, one := range asks {
-		if known := now.asks[one.name]; known == nil {
+		if known := now.asks[one.name]; !known.covers(one) {
 			reason := requestNotRead // it came after the state
 			if len(now.asks) == maxAsks {
 				reason = devicesOverlap
@@ -194,7 +242,12 @@ func (c *Catalogue) devicesOf(pod *v1.Pod, now *state) (*podDevices, *state) {
 		found.Asks = append(found.Asks, asked)
 		if ask := now.asks[name]; ask == nil || ask.extended == "" {
 			found.Claimed = append(found.Claimed, asked)
+		} else {
+			found.Extended = true
 		}
+	}
+	if c.bins() {
+		found.readBins(pod, now)
 	}
 	if whole && len(held) > 0 {
 		found.node = nodeOf(held[0])
@@ -210,7 +263,7 @@ func (c *Catalogue) devicesOf(pod *v1.Pod, now *state) (*podDevices, *state) {
 // asksOf counts what the pod asks for. It returns the asks, the pod's own claims that have devices, and whether these are all.
 func (c *Catalogue) asksOf(pod *v1.Pod, into *podDevices) (asks []ask, held []*resourceapi.ResourceClaim, whole bool) {
 	count := func(one ask, devices int64) {
-		if _, known := into.counts[one.name]; !known {
+		if _, known := into.counts[one.name]; !known || len(one.alternatives) > 0 {
 			asks = append(asks, one)
 		}
 		into.counts[one.name] = add(into.counts[one.name], devices)
@@ -229,18 +282,24 @@ func (c *Catalogue) asksOf(pod *v1.Pod, into *podDevices) (asks []ask, held []*r
 		default:
 			whole = false
 		}
-		of := c.specs.of(spec)
-		into.Refused = append(into.Refused, of.refused...)
-		for j, one := range of.asks {
-			count(one, of.counts[j])
+		of := c.specs.of(spec, c.bins())
+		into.Refused, into.requests = append(into.Refused, of.refused...), append(into.requests, of.requests...)
+		for _, one := range of.requests {
+			for _, choice := range one {
+				count(choice.ask, choice.count)
+			}
 		}
 	}
+	into.claimed = len(into.requests)
 	if extended := c.extendedOf(pod); len(extended) > 0 {
 		list := ListOf(pod)
 		for name, class := range extended {
 			if quantity := list[name]; quantity.Sign() > 0 {
 				count(askFor(name, class), quantity.Value())
 			}
+		}
+		if c.bins() {
+			into.requests = append(into.requests, extendedRequests(pod, extended)...)
 		}
 		isSpecial := func(claim *resourceapi.ResourceClaim) bool {
 			return claim.Annotations[resourceapi.ExtendedResourceClaimAnnotation] == "true" && claim.Status.Allocation != nil

@@ -42,7 +42,7 @@ func TestWithoutTheRightToReadTemplatesTheSchedulerIsReadyAndCountsNoDevices(t *
 		return true, nil, apierrors.NewForbidden(resourceapi.Resource("resourceclaimtemplates"), "", nil)
 	})
 
-	c := newClusterOf(t, client)
+	c := newClusterOf(t, client, NewCatalogue())
 
 	if c.book.CountsDevices() || c.book.HasDevices() {
 		t.Error("devices are counted, although what pods ask for may not be read")

@@ -36,10 +36,18 @@ type cluster struct {
 
 func newCluster(t testing.TB, objects ...runtime.Object) *cluster {
 	t.Helper()
-	return newClusterOf(t, fake.NewClientset(objects...))
+	return newClusterOf(t, fake.NewClientset(objects...), NewCatalogue())
 }
 
-func newClusterOf(t testing.TB, client *fake.Clientset) *cluster {
+// newBinCluster counts devices that pods share or that overlap.
+func newBinCluster(t testing.TB, objects ...runtime.Object) *cluster {
+	t.Helper()
+	catalogue := NewCatalogue()
+	catalogue.CountsBins = true
+	return newClusterOf(t, fake.NewClientset(objects...), catalogue)
+}
+
+func newClusterOf(t testing.TB, client *fake.Clientset, catalogue *Catalogue) *cluster {
 	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	informers := minor.NewInformerFactory(client, 0)
@@ -49,7 +57,6 @@ func newClusterOf(t testing.TB, client *fake.Clientset) *cluster {
 		t.Fatal(err)
 	}
 	profile := built.Profiles[v1.DefaultSchedulerName]
-	catalogue := NewCatalogue()
 	if err := catalogue.Connect(profile); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,7 +32,10 @@ const forgottenAfter = time.Hour
 // Catalogue knows what devices nodes have, which of them serve what pods ask for, and who holds them. All profiles of a
 // process share one. A nil catalogue knows of no devices.
 type Catalogue struct {
-	Clock   clock.PassiveClock
+	Clock clock.PassiveClock
+	// CountsBins has devices counted that pods share or that overlap. It is set before the catalogue is connected.
+	CountsBins bool
+
 	sources atomic.Pointer[sources]
 	state   atomic.Pointer[state]
 	specs   specs
@@ -49,6 +51,7 @@ type Catalogue struct {
 	listing sets.Set[v1.ResourceName]
 	// digests are those of the devices by node; nil after a change.
 	digests map[string]string
+	faces   faces
 }
 
 // sources are where the catalogue looks things up.
@@ -71,6 +74,8 @@ type studied struct {
 	by        *resourceapi.DeviceClass
 	selectors *selectors
 	verdicts  map[*resourceapi.ResourceSlice]verdicts
+	// others are the asks of which it has been an alternative.
+	others sets.Set[string]
 }
 
 // state is how things are from one refresh, or new ask, to the next. It does not change.
@@ -87,11 +92,14 @@ type state struct {
 	// some: drivers have published devices of whatever sort.
 	some       bool
 	incomplete int
+	// bins are the devices that pods share or that overlap; nil: they are not counted.
+	bins *bins
 }
 
 type knownAsk struct {
 	ask
-	bit int
+	bit          int
+	alternatives sets.Set[string]
 	// matched: some device serves it.
 	matched bool
 	refused []string
@@ -210,7 +218,10 @@ func (c *Catalogue) Refresh() {
 	replaced := len(published) != len(c.slices) || !c.slices.HasAll(published...)
 	if replaced {
 		c.slices, c.digests, changed = sets.New(published...), nil, true
-		c.offers, c.incomplete = offersOf(published)
+		c.offers, c.incomplete = offersOf(published, c.bins())
+		if c.bins() {
+			c.faces.read(c.offers)
+		}
 	}
 	for name, one := range c.asks {
 		if c.Clock.Since(one.seen) > forgottenAfter {
@@ -251,7 +262,7 @@ func lists(node *v1.Node, name v1.ResourceName) bool {
 // know returns a state in which the asks are known, as far as there is room for them.
 func (c *Catalogue) know(asks []ask) *state {
 	now := c.state.Load()
-	if !slices.ContainsFunc(asks, func(one ask) bool { return now.asks[one.name] == nil }) {
+	if !slices.ContainsFunc(asks, func(one ask) bool { return !now.asks[one.name].covers(one) }) {
 		return now
 	}
 	c.mu.Lock()
@@ -282,6 +293,9 @@ func (c *Catalogue) add(asks []ask) (some bool) {
 			c.asks[one.name], some = known, true
 		}
 		known.seen, known.class = c.Clock.Now(), one.class
+		if !known.others.HasAll(one.alternatives...) {
+			known.others, some = known.others.Clone().Insert(one.alternatives...), true
+		}
 	}
 	return some
 }
@@ -329,7 +343,7 @@ func (c *Catalogue) publish() {
 		devices: make(map[deviceID]asksMask, len(c.offers)), some: len(c.offers) > 0, incomplete: c.incomplete}
 	reasons := map[string]sets.Set[string]{}
 	for name, one := range c.asks {
-		now.asks[name] = &knownAsk{ask: one.ask, bit: one.bit}
+		now.asks[name] = &knownAsk{ask: one.ask, bit: one.bit, alternatives: one.others}
 		reasons[name] = sets.New[string]()
 	}
 	for _, offered := range c.offers {
@@ -341,6 +355,15 @@ func (c *Catalogue) publish() {
 			}
 			if found.serves == nil || !found.serves[offered.at] {
 				continue
+			}
+			if c.bins() {
+				taken := offered.face.takenBy(one.ask, c.judge)
+				if taken.failed {
+					reasons[name].Insert(requestOfCapacity)
+				}
+				if !taken.serves {
+					continue
+				}
 			}
 			mask, now.asks[name].matched = mask.with(maskOf(one.bit)), true
 			if offered.unlike != "" {
@@ -356,6 +379,12 @@ func (c *Catalogue) publish() {
 		}
 	}
 	bits, kinds := c.counted(now)
+	if c.bins() {
+		now.bins = c.binsOf(now, reasons)
+		for name := range now.bins.asks {
+			delete(bits, name)
+		}
+	}
 	now.family = familyOf(bits, kinds, before.family)
 	for name, one := range now.asks {
 		if now.family.refused[name] {
@@ -440,15 +469,17 @@ func (c *Catalogue) digestOn(node string) string {
 	if c.digests == nil {
 		texts := map[string][]string{}
 		for _, one := range c.offers {
-			encoded, err := json.Marshal(one.device())
-			if err != nil {
-				encoded = []byte(one.device().Name) // plain values always marshal
+			text := fmt.Sprint(one.id(), textOf(one.device()))
+			if one.consumes != nil {
+				text += one.sets.text
 			}
-			texts[one.node] = append(texts[one.node], fmt.Sprint(one.id(), string(encoded)))
+			texts[one.node] = append(texts[one.node], text)
 		}
 		c.digests = map[string]string{}
 		for name, of := range texts {
-			slices.Sort(of)
+			if !c.bins() { // else they are in the order in which the scheduler tries them
+				slices.Sort(of)
+			}
 			c.digests[name] = digestOf(strings.Join(of, "\n"))
 		}
 	}

@@ -35,8 +35,14 @@ type offer struct {
 	at int
 	// node is the only node whose pods can have it, unless it is not whole.
 	node string
-	// unlike is why it is not a whole device of one node.
+	// unlike is why it is not a whole device of one node; with bins, why it is not a bin of one node either.
 	unlike string
+	// sets are the counters of its pool; last says that the scheduler tries the pool after all others. They are read with
+	// bins, as is the rest.
+	sets     *counterSets
+	last     bool
+	face     *face
+	consumes *consumption
 }
 
 func (o offer) device() *resourceapi.Device { return &o.slice.Spec.Devices[o.at] }
@@ -50,14 +56,14 @@ type pool struct{ driver, name string }
 
 // offersOf are the devices that the scheduler may allocate, and the number of pools of which their driver has not published
 // all. The scheduler ignores these, pools of an older generation, and those in which two devices have one name.
-func offersOf(all []*resourceapi.ResourceSlice) (offers []offer, incomplete int) {
+func offersOf(all []*resourceapi.ResourceSlice, bins bool) (offers []offer, incomplete int) {
 	pools := map[pool][]*resourceapi.ResourceSlice{}
 	for _, slice := range all {
 		of := pool{slice.Spec.Driver, slice.Spec.Pool.Name}
 		pools[of] = append(pools[of], slice)
 	}
 	for _, published := range pools {
-		found, complete := offersOfPool(published)
+		found, complete := offersOfPool(published, bins)
 		offers = append(offers, found...)
 		if !complete {
 			incomplete++
@@ -66,7 +72,7 @@ func offersOf(all []*resourceapi.ResourceSlice) (offers []offer, incomplete int)
 	return offers, incomplete
 }
 
-func offersOfPool(all []*resourceapi.ResourceSlice) (offers []offer, complete bool) {
+func offersOfPool(all []*resourceapi.ResourceSlice, bins bool) (offers []offer, complete bool) {
 	byNode, local := map[string][]*resourceapi.ResourceSlice{}, true
 	for _, slice := range all {
 		node := ptr.Deref(slice.Spec.NodeName, "")
@@ -88,7 +94,10 @@ func offersOfPool(all []*resourceapi.ResourceSlice) (offers []offer, complete bo
 				continue
 			}
 		}
-		offers = append(offers, offersOfSlices(newest, alpha)...)
+		offers = append(offers, offersOfSlices(newest, alpha, bins)...)
+	}
+	if bins {
+		return withCounters(offers, newestOf(all)), complete
 	}
 	return offers, complete
 }
@@ -106,12 +115,12 @@ func newestOf(all []*resourceapi.ResourceSlice) (newest []*resourceapi.ResourceS
 }
 
 // offersOfSlices are none if two devices have one name. No device of a pool with alpha fields is a whole one.
-func offersOfSlices(of []*resourceapi.ResourceSlice, alpha bool) (offers []offer) {
+func offersOfSlices(of []*resourceapi.ResourceSlice, alpha, bins bool) (offers []offer) {
 	names := sets.New[string]()
 	for _, slice := range of {
 		for at := range slice.Spec.Devices {
 			one := offer{slice: slice, at: at, node: ptr.Deref(slice.Spec.NodeName, "")}
-			if one.unlike = one.difference(); one.unlike == "" && alpha {
+			if one.unlike = one.difference(bins); one.unlike == "" && alpha {
 				one.unlike = withNodeResources
 			}
 			offers = append(offers, one)
@@ -124,15 +133,17 @@ func offersOfSlices(of []*resourceapi.ResourceSlice, alpha bool) (offers []offer
 	return offers
 }
 
-// difference is why the device is not a whole one of one node, or "".
-func (o offer) difference() string {
+// difference is why the device is not a whole one of one node, or "". With bins it may be shared or a partition, but for what
+// 1.36 does otherwise: there a device that is shared without limits pays its counters again with each share.
+func (o offer) difference(bins bool) string {
 	device := o.device()
+	shared, partition := ptr.Deref(device.AllowMultipleAllocations, false), len(device.ConsumesCounters) > 0
 	switch {
 	case o.node == "":
 		return beyondOneNode
-	case ptr.Deref(device.AllowMultipleAllocations, false):
+	case shared && !bins:
 		return sharedDevice
-	case len(device.ConsumesCounters) > 0:
+	case partition && (!bins || shared && len(device.Capacity) == 0):
 		return partitionedDevice
 	case len(device.BindingConditions) > 0:
 		return bindingConditions

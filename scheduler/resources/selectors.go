@@ -11,6 +11,8 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
+	"k8s.io/dynamic-resource-allocation/structured"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 )
 
@@ -21,16 +23,21 @@ const cachedExpressions = maxAsks
 type judge struct {
 	expressions *cel.Cache
 	taints      bool
+	// countsBins: the allocator knows shares, partitions and alternatives.
+	countsBins bool
+	features   structured.Features
 }
 
 // newJudge returns one under the process's feature gates. There is one compiler a process: with other features than the
 // scheduler's plugin gives, both would make it anew in turn.
 func newJudge() judge {
 	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
-	return judge{taints: gates.EnableDRADeviceTaints, expressions: cel.NewCache(cachedExpressions, cel.Features{
-		EnableConsumableCapacity: gates.EnableDRAConsumableCapacity,
-		EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
-	})}
+	features := dynamicresources.AllocatorFeatures(gates)
+	return judge{taints: gates.EnableDRADeviceTaints, features: features,
+		countsBins: features.ConsumableCapacity && features.PartitionableDevices && features.PrioritizedList, expressions: cel.NewCache(cachedExpressions, cel.Features{
+			EnableConsumableCapacity: gates.EnableDRAConsumableCapacity,
+			EnableListTypeAttributes: gates.EnableDRAListTypeAttributes,
+		})}
 }
 
 // verdicts are which devices of a slice serve an ask. The scheduler gives up on a pod if it cannot evaluate a selector.

@@ -74,6 +74,8 @@ type knownNode struct {
 	state       string
 	// unsent: the node cannot be sent, so the message shows one that takes no pods.
 	unsent bool
+	// layout is that of the devices that pods share or that overlap; nil if there are none.
+	layout *contract.DeviceLayout
 }
 
 // begin starts a round and locks the cache; end ends both.
@@ -117,15 +119,17 @@ func (c *Cache) of(pods []*v1.Pod) []*known {
 
 func (c *Cache) ofNode(node *v1.Node) *knownNode {
 	return c.nodes.of(node.Name, c.book.NodeKey(node), func() *knownNode {
-		capacity := c.book.Capacity(node)
+		capacity, layout := c.book.Capacity(node), c.book.Layout(node.Name).Message
 		message := nodeMessage(node, capacity)
+		message.DeviceLayout = layout.GetId()
 		_, sent := marshalled(message)
 		if !sent {
 			// Kubernetes does not validate the names of a node's resources. No pods are sent to such a node.
 			message = &contract.Node{Name: node.Name, Allocatable: &contract.Resources{}, Unschedulable: true,
 				IrremovableReason: message.IrremovableReason}
+			layout = nil
 		}
-		return &knownNode{allocatable: capacity, message: message, size: proto.Size(message), unsent: !sent,
+		return &knownNode{allocatable: capacity, message: message, size: proto.Size(message), unsent: !sent, layout: layout,
 			state: nodeLine(message, capacity, c.book.DevicesOn(node.Name))}
 	})
 }

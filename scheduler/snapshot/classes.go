@@ -38,6 +38,8 @@ type classes struct {
 	book       *resources.Book
 	budgets    *budgetIndex
 	found      map[string]*class
+	// requests are those for devices that pods share or that overlap, by their IDs.
+	requests map[string]*contract.DeviceRequest
 }
 
 func (c *classes) of(id string, known *known) *class {
@@ -46,6 +48,7 @@ func (c *classes) of(id string, known *known) *class {
 		pod := known.pod
 		found = &class{message: c.message(id, identityOf(pod, known.requests, c.book), known.requests, c.by.read(pod)),
 			budgets: c.budgets.of(pod)}
+		c.addRequests(found.message, pod)
 		if !found.seal() {
 			found.strip(notText)
 		}
@@ -146,6 +149,8 @@ type identity struct {
 	Unsupported []string
 	// asks are the same and those of extended resources; these are in Requests.
 	asks []string
+	// deviceRequests are those of them for devices that pods share or that overlap.
+	deviceRequests []string
 	// Soft terms.
 	PreferredNodes []v1.PreferredSchedulingTerm
 	PreferredPods  []v1.WeightedPodAffinityTerm
@@ -178,7 +183,7 @@ func digestOf(pod *v1.Pod, id identity) string {
 func identityOf(pod *v1.Pod, needs resources.Vector, book *resources.Book) identity {
 	nodes, near, apart := affinitiesOf(pod)
 	devices, requests := book.Devices(pod), needs.WithoutDevices()
-	if len(devices.Asks) > len(devices.Claimed) {
+	if devices.Extended {
 		requests = resources.OfList(resources.ListOf(pod)) // whatever serves its extended resources
 	}
 	return identity{
@@ -197,6 +202,7 @@ func identityOf(pod *v1.Pod, needs resources.Vector, book *resources.Book) ident
 		Unsupported:   append(unsupportedBySpec(pod, book.CountsDevices()), devices.Refused...),
 		asks:          devices.Asks,
 
+		deviceRequests: devices.Requests,
 		NodeAffinity:   nodes.RequiredDuringSchedulingIgnoredDuringExecution,
 		PreferredNodes: nodes.PreferredDuringSchedulingIgnoredDuringExecution,
 		Affinity:       near.RequiredDuringSchedulingIgnoredDuringExecution,

@@ -43,7 +43,7 @@ func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
 		encoded, _ := marshalled(one)
 		return string(encoded)
 	}), converted(s.Message.Nodes, func(one *contract.Node) string { return s.Nodes[one.Name].State }),
-		converted(s.Message.PodClasses, func(one *contract.PodClass) string { return s.classes[one.Id].line() }))
+		converted(s.Message.PodClasses, func(one *contract.PodClass) string { return s.classes[one.Id].line() }), s.holdingLines(nodes))
 	digest := sha256.New()
 	for _, line := range lines {
 		// A hash never fails to be written to.

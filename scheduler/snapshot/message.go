@@ -73,6 +73,7 @@ func (c *classes) message(id string, of identity, requests resources.Vector, lab
 		class.Unsupported = append([]string{openVolumes}, class.Unsupported...)
 	}
 	class.Unsupported = append(class.Unsupported, c.book.DevicesRefused(of.asks)...)
+	class.DeviceRequests = of.deviceRequests
 	if of.Owner != nil {
 		class.Owner = &contract.Owner{Kind: of.Owner.Kind, Name: of.Owner.Name, Uid: string(of.Owner.UID)}
 	}

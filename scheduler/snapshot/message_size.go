@@ -16,6 +16,7 @@ const (
 	largestClasses = 16 << 20
 	largestNodes   = 24 << 20
 	largestBudgets = 4 << 20
+	largestLayouts = 8 << 20
 )
 
 // fit shrinks the objects that are too large, and then the largest ones until their total is within the limit: shrink

@@ -164,6 +164,7 @@ func Build(input Input) *Snapshot {
 	s.addPods(input, cache, budgets)
 	s.addHeld(input.Held)
 	s.addHeldDevices(cache.book)
+	s.addDevices(cache)
 	s.fitNodes(sizes)
 	s.Message.DisruptionBudgets = budgets.messages()
 	s.noteOmissions(input, budgets)
@@ -219,12 +220,7 @@ func (s *Snapshot) addHeldDevices(book *resources.Book) {
 	if !book.HasDevices() {
 		return
 	}
-	pods := map[string][]*v1.Pod{}
-	for _, pod := range s.Pods {
-		if pod.Node != "" {
-			pods[pod.Node] = append(pods[pod.Node], pod.Object)
-		}
-	}
+	pods := s.podsByNode()
 	for _, message := range s.Message.Nodes {
 		held, node := book.HeldBeside(message.Name, pods[message.Name]), s.Nodes[message.Name]
 		if held.IsZero() {
@@ -241,7 +237,7 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	pods := cache.of(input.Pods)
 	s.Classes = cache.use(selectedLabels(input, pods))
 	found := &classes{by: s.Classes, namespaces: input.Namespaces, volumes: input.Volumes, budgets: budgets,
-		book: cache.book, found: map[string]*class{}}
+		book: cache.book, found: map[string]*class{}, requests: map[string]*contract.DeviceRequest{}}
 	namespaces := make(map[string]*v1.Namespace, len(input.Namespaces))
 	for _, one := range input.Namespaces {
 		namespaces[one.Name] = one
@@ -267,6 +263,7 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	}
 	// Only now are all classes known, and those that are too large to be sent marked as unsupported.
 	s.Message.PodClasses, s.classes = found.messages(), found.found
+	s.Message.DeviceRequests = found.requestMessages()
 	s.Message.Pods = make([]*contract.Pod, 0, len(counted))
 	for i := range counted {
 		s.addPod(&counted[i])

@@ -75,6 +75,12 @@ func TakesOfNode(device *resourceapi.Device) bool {
 	return len(device.NodeAllocatableResourceMappings) > 0
 }
 
+// Exactly is the alternative of a request as a request by itself.
+func Exactly(of *resourceapi.DeviceSubRequest) *resourceapi.ExactDeviceRequest {
+	return &resourceapi.ExactDeviceRequest{DeviceClassName: of.DeviceClassName, Selectors: of.Selectors,
+		AllocationMode: of.AllocationMode, Count: of.Count, Tolerations: of.Tolerations, Capacity: of.Capacity}
+}
+
 // DerivesAttributes is unknown yet.
 func DerivesAttributes(*resourceapi.ExactDeviceRequest) bool { return false }
 

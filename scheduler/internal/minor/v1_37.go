@@ -83,6 +83,13 @@ func WideAntiAffinity(node fwk.NodeInfo) []fwk.PodInfo {
 // TakesOfNode says that the device takes some of the resources that its node has for pods.
 func TakesOfNode(device *resourceapi.Device) bool { return len(device.NodeAllocatableResources) > 0 }
 
+// Exactly is the alternative of a request as a request by itself.
+func Exactly(of *resourceapi.DeviceSubRequest) *resourceapi.ExactDeviceRequest {
+	return &resourceapi.ExactDeviceRequest{DeviceClassName: of.DeviceClassName, Selectors: of.Selectors,
+		AllocationMode: of.AllocationMode, Count: of.Count, Tolerations: of.Tolerations, Capacity: of.Capacity,
+		DerivedAttributes: of.DerivedAttributes}
+}
+
 // DerivesAttributes says that the request computes attributes of devices.
 func DerivesAttributes(request *resourceapi.ExactDeviceRequest) bool {
 	return len(request.DerivedAttributes) > 0
