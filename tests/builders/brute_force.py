@@ -14,7 +14,7 @@ Where = dict[str, str]
 """Node of each pod by UID, empty for none."""
 
 Value = tuple[tuple[int, int, int], ...]
-"""Per tier, highest first: running pods of the tier kept, pods placed, stability."""
+"""Per tier, highest first: running pods of the tier kept, what pods placed count for, stability."""
 
 
 def best_value(snapshot: pb.Snapshot, policy: pb.Policy, keeps: Callable[[Where], bool] = lambda _where: True) -> Value:
@@ -59,13 +59,14 @@ def outcome(snapshot: pb.Snapshot, plan: pb.Plan) -> Where:
 def value_of(snapshot: pb.Snapshot, where: Where, policy: pb.Policy) -> Value:
     """Return the value of ``where``; under the paper's policy no pod counts as kept."""
     priority = {one.id: one.priority for one in snapshot.pod_classes}
+    worth = {one.id: max(1, one.worth) for one in snapshot.pod_classes}
     value = []
     for tier in sorted({priority[pod.class_id] for pod in snapshot.pods}, reverse=True):
         kept = placed = disruption = 0
         for pod in snapshot.pods:
             if priority[pod.class_id] < tier:
                 continue
-            placed += bool(where[pod.uid])
+            placed += worth[pod.class_id] * bool(where[pod.uid])
             if pod.node and where[pod.uid] != pod.node:
                 disruption += 2 if where[pod.uid] else 3
             if pod.node and where[pod.uid] and priority[pod.class_id] == tier:

@@ -73,9 +73,10 @@ class ReducedSnapshot:
         return plan
 
     def staying(self, priority: int) -> int:
-        """Return how many running pods of ``priority`` and above stay in any case."""
+        """Return what running pods of ``priority`` and above count for that stay in any case."""
         classes, class_id = self.snapshot.classes, self.snapshot.pods.class_id
-        return sum(classes[class_id[pod]].priority >= priority for pod in self.packing.staying)
+        staying = [classes[class_id[pod]] for pod in self.packing.staying]
+        return sum(max(1, one.worth) for one in staying if one.priority >= priority)
 
 
 def reduced_snapshot(message: pb.Snapshot) -> ReducedSnapshot:

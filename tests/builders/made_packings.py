@@ -24,6 +24,7 @@ class Item:
     demand: tuple[int, ...]
     eligible: tuple[int, ...]
     home: int | None
+    worth: int = 1
 
 
 def packing_of(
@@ -36,7 +37,8 @@ def packing_of(
     """Return the packing of ``items``, which are described one by one."""
     items = tuple(items)
     kinds: dict[ItemKind, int] = {}
-    kind = [kinds.setdefault(ItemKind(one.priority, one.demand, one.eligible), len(kinds)) for one in items]
+    of = [ItemKind(one.priority, one.demand, one.eligible, worth=one.worth) for one in items]
+    kind = [kinds.setdefault(one, len(kinds)) for one in of]
     return Packing(
         node_names,
         room,

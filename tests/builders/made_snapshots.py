@@ -12,7 +12,9 @@ PODS = 36
 SIZE = 3300
 
 
-def crowded_cluster(seed: int, priorities: int = 2, nodes: int = NODES, *, constrained: bool = False) -> pb.Snapshot:
+def crowded_cluster(
+    seed: int, priorities: int = 2, nodes: int = NODES, *, constrained: bool = False, weighed: bool = False
+) -> pb.Snapshot:
     """Return a full cluster, filled in order of arrival, with some pods waiting.
 
     Parameters
@@ -23,6 +25,8 @@ def crowded_cluster(seed: int, priorities: int = 2, nodes: int = NODES, *, const
         How many there are.
     constrained
         Whether some pods want labelled nodes, listen on a port or keep apart.
+    weighed
+        Whether pods count for what they request, more or less.
     """
     random = Random(seed)  # noqa: S311 - the same instances each time
     builder = SnapshotBuilder()
@@ -35,6 +39,8 @@ def crowded_cluster(seed: int, priorities: int = 2, nodes: int = NODES, *, const
         one = builder.pod_class(
             f"c{at}", cpu_milli=wanted[0], memory_bytes=wanted[1], priority=random.randrange(priorities)
         )
+        if weighed:
+            one.worth = max(1, (wanted[0] + random.randint(-100, 100)) // 10)
         homes = _constrain(one, random) if constrained else list(room)
         for pod in (at, at + 1):
             fits = [name for name in homes if all(r >= w for r, w in zip(room[name], wanted, strict=True))]
@@ -65,6 +71,9 @@ def _constrain(one: pb.PodClass, random: Random) -> list[str]:
     return nodes
 
 
+WORTH = [0, 4]
+"""What the pods of a made snapshot count for at most."""
+
 HUGE = [10**18, 2**63 - 1]
 """Sums of these overflow; pods fill only a little of them."""
 
@@ -74,6 +83,7 @@ def tight_snapshots(draw: st.DrawFn, most_pods: int = 6) -> pb.Snapshot:
     """Full nodes and pods that fit only if others move or go; nothing overcommitted."""
     builder = SnapshotBuilder()
     left = {f"n{index}": draw(st.integers(3, 6)) for index in range(3)}
+    most_worth = draw(st.sampled_from(WORTH))
     for name, cpu_milli in left.items():
         builder.node(name, cpu_milli=cpu_milli)
     for index in range(draw(st.integers(3, most_pods))):
@@ -82,7 +92,11 @@ def tight_snapshots(draw: st.DrawFn, most_pods: int = 6) -> pb.Snapshot:
         home = draw(st.sampled_from(fitting)) if fitting and index < 4 else ""
         if home:
             left[home] -= cpu_milli
-        builder.pod(f"p{index}", cpu_milli=cpu_milli, priority=draw(st.integers(0, 1)), node=home)
+        name = f"class-p{index}"
+        builder.pod_class(
+            name, cpu_milli=cpu_milli, priority=draw(st.integers(0, 1)), worth=draw(st.integers(0, most_worth))
+        )
+        builder.pod(f"p{index}", of=name, node=home)
     return builder.message
 
 
@@ -102,6 +116,7 @@ def small_snapshots(draw: st.DrawFn, most_nodes: int = 3, most_pods: int = 6) ->
             pods=draw(st.integers(1, 4)),
         )
     classes: list[str] = []
+    most_worth = draw(st.sampled_from(WORTH))
     for index in range(draw(st.integers(1, most_pods))):
         # A replica of the pod before, as often as not.
         if not classes or draw(st.booleans()):
@@ -111,6 +126,7 @@ def small_snapshots(draw: st.DrawFn, most_nodes: int = 3, most_pods: int = 6) ->
                 cpu_milli=draw(st.integers(0, 4)),
                 memory_bytes=draw(st.integers(1, 5)),
                 priority=draw(st.integers(0, 2)),
+                worth=draw(st.integers(0, most_worth)),
             )
         builder.pod(
             f"p{index}",

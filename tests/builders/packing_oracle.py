@@ -14,23 +14,29 @@ from stowage_optimizer.model.packing import Assignment, Packing
 
 @st.composite
 def packings(draw: st.DrawFn, *, nodes: int = 3, items: int = 6) -> Packing:
-    """Up to 3 tiers, 2 dimensions, replicas, masks; some nodes overcommitted."""
+    """Up to 3 tiers, 2 dimensions, replicas, masks; some nodes overcommitted.
+
+    In half of them pods count differently.
+    """
     room = tuple((draw(st.integers(0, 8)), draw(st.integers(2, 9))) for _ in range(draw(st.integers(1, nodes))))
     places = list(range(len(room)))
+    most = draw(st.sampled_from([1, 5]))
     kinds = [
         (
             draw(st.integers(0, 2)),
             (draw(st.integers(0, 5)), draw(st.integers(1, 5))),
             tuple(n for n in places if draw(st.integers(0, 4))),
+            draw(st.integers(1, most)),
         )
         for _ in range(draw(st.integers(1, 4)))
     ]
     members = []
     for index in range(draw(st.integers(1, items))):
-        priority, demand, open_to = draw(st.sampled_from(kinds))
+        priority, demand, open_to, worth = draw(st.sampled_from(kinds))
         home = draw(st.sampled_from([None, *places]))
         eligible = sorted({*open_to, home} - {None}, key=lambda n: n or 0)
-        members.append(Item(f"p{index}", priority, demand, tuple(n for n in eligible if n is not None), home))
+        nodes_of = tuple(n for n in eligible if n is not None)
+        members.append(Item(f"p{index}", priority, demand, nodes_of, home, worth))
     tiers = tuple(sorted({item.priority for item in members}, reverse=True))
     names = tuple(f"n{index}" for index in places)
     return packing_of(names, room, tuple(members), tiers)
@@ -39,7 +45,7 @@ def packings(draw: st.DrawFn, *, nodes: int = 3, items: int = 6) -> Packing:
 def items_of(packing: Packing) -> tuple[Item, ...]:
     """Return each item of ``packing`` by itself."""
     rows = zip(packing.pod_uids, packing.kind_of, packing.current, strict=True)
-    return tuple(Item(uid, kind.priority, kind.demand, kind.eligible, home) for uid, kind, home in rows)
+    return tuple(Item(uid, kind.priority, kind.demand, kind.eligible, home, kind.worth) for uid, kind, home in rows)
 
 
 def feasible_scores(packing: Packing, policy: Policy) -> set[Score]:

@@ -53,12 +53,14 @@ class SnapshotBuilder:
         priority: int = 0,
         extended: dict[str, int] | None = None,
         ephemeral_storage_bytes: int = 0,
+        worth: int = 0,
     ) -> pb.PodClass:
         """Add a class in namespace ``default`` and return its message for more."""
         return self.message.pod_classes.add(
             id=name,
             namespace="default",
             priority=priority,
+            worth=worth,
             requests=pb.Resources(
                 cpu_milli=cpu_milli,
                 memory_bytes=memory_bytes,

@@ -109,7 +109,7 @@ class PaperModel:
     def metric(self, phase: Phase, priority: int) -> cp_model.LinearExpr:
         """Return what ``phase`` of the last tier, ``priority``, maximises.
 
-        `PLACE` counts the items placed (Algorithm 1, line 5), `KEEP` the running ones
+        `PLACE` counts the items placed by their worth (Algorithm 1, line 5), `KEEP` the running ones
         of exactly this priority, and `DISRUPT` weighs running items: 3 a stay, 1 a
         move, 0 an eviction (line 13).
         """
@@ -122,8 +122,9 @@ class PaperModel:
             if phase is Phase.KEEP and kind.priority != priority:
                 continue
             stay = STAY if phase is Phase.DISRUPT else 1
+            each = kind.worth if phase is Phase.PLACE else 1
             terms.extend(row.values())
-            weights.extend(stay if node == home else 1 for node in row)
+            weights.extend(each * stay if node == home else each for node in row)
         return cp_model.LinearExpr.weighted_sum(terms, weights)
 
     def maximise(self, metric: cp_model.LinearExpr, phase: str, incumbent: Incumbent, budget: TimeBudget) -> Outcome:

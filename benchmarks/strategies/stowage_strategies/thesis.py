@@ -57,7 +57,7 @@ class ItemFormulation(Formulation):
             if kind.priority < lowest:
                 continue
             if phase is Phase.PLACE:
-                terms += [(x, 1) for x in row.values()]
+                terms += [(x, kind.worth) for x in row.values()]
             elif home is not None and phase is Phase.DISRUPT:
                 terms += [(x, STAY if node == home else ARRIVAL) for node, x in row.items()]
             elif home is not None and kind.priority == lowest:

@@ -28,11 +28,11 @@ class SolutionWriter:
         pods, classes = packing.snapshot.pods, packing.snapshot.classes
         self._staying: Counter[int] = Counter()
         for class_id, count in zip(pods.classes, pods.counts(pods.running), strict=True):
-            self._staying[classes[class_id].priority] += count
+            self._staying[classes[class_id].priority] += count * classes[class_id].counts_for
         moving = packing.kind[packing.home != NOWHERE]
         in_play = np.bincount(moving, minlength=len(packing.kinds))
         for kind, count in zip(packing.kinds, in_play.tolist(), strict=True):
-            self._staying[kind.priority] -= count
+            self._staying[kind.priority] -= count * kind.worth
         present = {classes[class_id].priority for class_id in pods.classes}
         self._before = score(packing, packing.current, policy)
         self._priorities = sorted({*present, *packing.tiers}, reverse=True)

@@ -108,16 +108,14 @@ class Step:
     ----------
     placed, moved, evicted
         Items that get a node, that change it, and that lose it.
+    gain
+        What those count that get a node, less what those count that lose it.
     """
 
     placed: tuple[int, ...]
     moved: tuple[int, ...]
     evicted: tuple[int, ...]
-
-    @property
-    def gain(self) -> int:
-        """Pods that have a node afterwards, more than before."""
-        return len(self.placed) - len(self.evicted)
+    gain: int
 
 
 class Steps:
@@ -202,9 +200,11 @@ class Steps:
 
     def _step(self, changed: tuple[int, ...]) -> Step:
         current = self._packing.current
+        placed = tuple(one for one in changed if current[one] is None)
         running = [one for one in changed if current[one] is not None]
-        return Step(
-            placed=tuple(one for one in changed if current[one] is None),
-            moved=tuple(one for one in running if self._wanted[one] is not None),
-            evicted=tuple(one for one in running if self._wanted[one] is None),
-        )
+        moved = tuple(one for one in running if self._wanted[one] is not None)
+        evicted = tuple(one for one in running if self._wanted[one] is None)
+        return Step(placed, moved, evicted, gain=self._worth(placed) - self._worth(evicted))
+
+    def _worth(self, items: tuple[int, ...]) -> int:
+        return sum(self._packing.kind_of[one].worth for one in items)

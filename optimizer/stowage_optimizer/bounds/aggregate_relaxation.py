@@ -16,13 +16,13 @@ from stowage_optimizer.bounds.highs import Entries, LinearProgram
 from stowage_optimizer.bounds.lagrangian import Lagrangian
 from stowage_optimizer.bounds.master import Patterns, Rows
 from stowage_optimizer.bounds.phase import SCALE, Bound, Duals, Floats, Phase, Question
-from stowage_optimizer.bounds.scope import Scope, arrivals, from_maximum, make_scope, weighted
+from stowage_optimizer.bounds.scope import Scope, arrivals, from_maximum, make_scope, mean_worth, weighted
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Ints
 
 SLACK = SCALE // 256
-"""By how much the bound may miss what its prices could prove."""
+"""By how much the bound may miss what its prices could prove, where a pod counts 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def aggregate_bound(question: Question, clock: Clock, deadline: float) -> Aggreg
     if optimum is None:
         return None
     lagrangian = Lagrangian(scope, groups, lambda: clock() > deadline, optimum.mixes)
-    found = lagrangian.evaluate(lagrangian.round(optimum.duals), SLACK)
+    found = lagrangian.evaluate(lagrangian.round(optimum.duals), mean_worth(scope) * SLACK)
     if found is None:
         return None
     value = from_maximum(question, scope, found.bound)

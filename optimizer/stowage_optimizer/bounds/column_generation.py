@@ -13,7 +13,7 @@ from stowage_optimizer.bounds.groups import Groups
 from stowage_optimizer.bounds.lagrangian import Evaluation, Lagrangian
 from stowage_optimizer.bounds.master import Master
 from stowage_optimizer.bounds.phase import SCALE, Duals, Floats
-from stowage_optimizer.bounds.scope import Scope
+from stowage_optimizer.bounds.scope import Scope, mean_worth
 from stowage_optimizer.model.problem import Ints
 
 SMOOTHING = 0.2
@@ -23,7 +23,7 @@ LAST_S = 0.005
 """A linear program that is broken off so shortly before the deadline met it."""
 
 SLACK = SCALE // 4
-"""Most by which a bound may miss what its prices could prove."""
+"""Most by which a bound may miss what its prices could prove, where a pod counts 1."""
 
 LEAST_SLACK = SCALE // 256
 """Least of it."""
@@ -73,7 +73,8 @@ class ColumnGeneration:
         self.at: Duals | None = None
         self.used: Floats = np.zeros(0)
         self.longest_s = 0.0
-        self.least_slack = LEAST_SLACK
+        self._unit = mean_worth(scope)
+        self.least_slack = self._unit * LEAST_SLACK
         self.finished = False
         self._left_s = left_s
 
@@ -145,5 +146,6 @@ class ColumnGeneration:
     def _slack(self, value: float, *, whole: bool) -> int:
         """Return how exact the next bound must be: as the gap is wide, or may stay."""
         to_next = 1.0 - value % 1.0 if whole else 0.0
-        gap = SLACK if self.best is None else self.best.bound - int(value * SCALE)
-        return max(min(gap // 8, SLACK), int(to_next * SLACK), self.least_slack)
+        most = self._unit * SLACK
+        gap = most if self.best is None else self.best.bound - int(value * SCALE)
+        return max(min(gap // 8, most), int(to_next * SLACK), self.least_slack)

@@ -8,7 +8,7 @@ import numpy as np
 from stowage_optimizer.bounds.column_generation import ColumnGeneration
 from stowage_optimizer.bounds.lagrangian import Evaluation
 from stowage_optimizer.bounds.phase import SCALE, Bound, Duals, Phase, Question
-from stowage_optimizer.bounds.scope import WEIGHT, Scope, from_maximum, make_scope, to_maximum
+from stowage_optimizer.bounds.scope import Scope, from_maximum, make_scope, sum_weights, to_maximum
 from stowage_optimizer.bounds.tier_program import SLACK, TierProgram
 from stowage_optimizer.model.certificate import DualBound, PodPrice, ProofMethod, RequirementPrice
 from stowage_optimizer.model.options import Clock
@@ -123,8 +123,9 @@ class DualSearch:
         at = self.program.sum.at
         if at is None or self.question.phase is not Phase.DISRUPT:
             return None
-        own = len(self.scope.requirements) - len(at.requirement)
-        requirement = np.concatenate([at.requirement, np.full(own, float(WEIGHT))])
+        weights = sum_weights(self.program.sum.scope)
+        own = [float(weights[row.phase]) for row in self.scope.requirements[len(at.requirement) :]]
+        requirement = np.concatenate([at.requirement, own])
         return self._own.evaluate(Duals(at.pod, at.run, requirement), SLACK)
 
     def _tight(self, value: float, bound: int) -> bool:

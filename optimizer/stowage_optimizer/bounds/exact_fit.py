@@ -30,7 +30,7 @@ def exact_fit_bound(question: Question, known: int) -> Bound | None:
     problem = question.problem
     members = problem.tier[problem.kind] <= question.tier
     total = int(members.sum())
-    if question.phase is not Phase.PLACE or total > known or not total:
+    if question.phase is not Phase.PLACE or problem.worth is not None or total > known or not total:
         return None
     demand = problem.demand[problem.kind[members]]
     sizes = np.unique(demand, axis=0)

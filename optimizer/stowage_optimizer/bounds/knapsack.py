@@ -43,7 +43,9 @@ def knapsack_bound(question: Question, *, clock: Clock, deadline: float, good_en
         A bound that need not be beaten, such as what is reached.
     """
     scope = make_scope(question)
-    if question.phase is Phase.DISRUPT or len(scope.items) > MOST_ITEMS:
+    # The lightest pods are the most only where each counts 1.
+    weighed = question.problem.worth is not None
+    if weighed or question.phase is Phase.DISRUPT or len(scope.items) > MOST_ITEMS:
         return None
     demand = _normalised(scope)
     if not demand.shape[1]:

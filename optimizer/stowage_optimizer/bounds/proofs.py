@@ -51,7 +51,7 @@ class TierBounds:
     kept
         Proved bound on the running items of this priority that keep a node.
     placed
-        Proved bound on the items placed, of this priority and above.
+        Proved bound on what the items placed count, of this priority and above.
     place, disrupt
         How ``placed`` and ``disruption`` are proved.
     """
@@ -77,10 +77,11 @@ def trivial_bounds(packing: Packing) -> list[TierBounds]:
     """Return the bounds that hold without solving, one entry a tier."""
     bounds = []
     placeable = 0
+    worth = np.array([kind.worth for kind in packing.kinds], np.int64)
     for tier in packing.tiers:
         members = np.array([kind.priority == tier for kind in packing.kinds], np.bool_)
         anywhere = np.array([kind.eligible != () for kind in packing.kinds], np.bool_)
-        placeable += int((members & anywhere)[packing.kind].sum())
+        placeable += int((members * anywhere * worth)[packing.kind].sum())
         running = int((members[packing.kind] & (packing.home != NOWHERE)).sum())
         bounds.append(TierBounds(running=running, kept=running, placed=placeable))
     return bounds

@@ -12,7 +12,7 @@ import numpy as np
 
 from stowage_optimizer.bounds.phase import SCALE, Phase, Question
 from stowage_optimizer.model.objective import EVICTION, MOVE
-from stowage_optimizer.model.problem import Flags, Ints, Problem
+from stowage_optimizer.model.problem import Flags, Ints, Problem, worth_of
 from stowage_optimizer.search.search_arrays import load_of
 
 
@@ -49,13 +49,18 @@ class Members:
     ----------
     tier, running
         Tier and number of running pods by kind, shape ``(kinds,)``.
-    settled
-        Running pods by tier that stay at home and are in no kind, shape ``(tiers,)``.
+    worth
+        What placing one counts by kind, shape ``(kinds,)``.
+    settled, settled_worth
+        Running pods by tier that stay at home and are in no kind, and what placing them
+        counts, shape ``(tiers,)``.
     """
 
     tier: Ints
     running: Ints
+    worth: Ints
     settled: Ints
+    settled_worth: Ints
 
 
 def objective(question: Question, members: Members) -> Linear:
@@ -87,8 +92,8 @@ def _phase(phase: Phase, at: int, members: Members) -> Linear:
         settled = int(members.settled[at])
         return Linear(phase, at, nothing, nothing, own, settled)
     if phase is Phase.PLACE:
-        settled = int(members.settled[: at + 1].sum())
-        return Linear(phase, at, within, nothing, nothing, settled)
+        settled = int(members.settled_worth[: at + 1].sum())
+        return Linear(phase, at, within * members.worth, nothing, nothing, settled)
     # A running pod costs 0 at home, 2 elsewhere and 3 without a node.
     worst = -EVICTION * int(members.running[members.tier <= at].sum())
     moved = (EVICTION - MOVE) * within
@@ -98,13 +103,33 @@ def _phase(phase: Phase, at: int, members: Members) -> Linear:
 WEIGHT = 30
 """What a pod that is kept or placed is worth beside disruption, in a sum of all."""
 
+MOST_WEIGHT = 2**11
+"""What one may be worth there at most: more would be too much to compute with."""
+
+
+def sum_weights(scope: Scope) -> dict[Phase, int]:
+    """Return what a pod that is kept, and a unit of what placing counts, is worth in a sum of all.
+
+    A pod of mean worth is worth `WEIGHT`, as far as whole numbers let it.
+    """
+    most = int(scope.worth.max(initial=1))
+    unit = max(1, min(WEIGHT // mean_worth(scope), MOST_WEIGHT // most))
+    return {Phase.KEEP: unit * most, Phase.PLACE: unit}
+
+
+def mean_worth(scope: Scope) -> int:
+    """Return what placing a pod of the scope counts on average, rounded down; at least 1."""
+    return max(1, int(scope.worth @ scope.count) // max(1, int(scope.count.sum())))
+
 
 def phases(scope: Scope, tier: int) -> tuple[Linear, ...]:
     """Return the sums of the phases of ``tier``, without what settled pods add."""
     members = Members(
         tier=scope.problem.tier[scope.kinds].astype(np.int64),
         running=scope.running,
-        settled=np.zeros(scope.problem.tiers, np.int64),
+        worth=scope.worth,
+        settled=(nothing := np.zeros(scope.problem.tiers, np.int64)),
+        settled_worth=nothing,
     )
     return tuple(_phase(phase, tier, members) for phase in Phase)
 
@@ -112,12 +137,13 @@ def phases(scope: Scope, tier: int) -> tuple[Linear, ...]:
 def weighted(scope: Scope, tier: int) -> Linear:
     """Return the phases of ``tier`` as one sum, which says what all of them want."""
     keep, place, disrupt = phases(scope, tier)
+    weights = sum_weights(scope)
     return Linear(
         phase=Phase.DISRUPT,
         tier=tier,
-        placed=WEIGHT * place.placed,
+        placed=weights[Phase.PLACE] * place.placed,
         stays=disrupt.stays,
-        running=WEIGHT * keep.running + disrupt.running,
+        running=weights[Phase.KEEP] * keep.running + disrupt.running,
         constant=0,
     )
 
@@ -170,6 +196,11 @@ class Scope:
         """Node of each item in scope, negative while pending, shape ``(n,)``."""
         return self.problem.home[self.items].astype(np.int64)
 
+    @property
+    def worth(self) -> Ints:
+        """What placing one counts by kind, shape ``(kinds,)``."""
+        return worth_of(self.problem, self.kinds)
+
 
 def make_scope(question: Question, *, loosened: bool = False) -> Scope:
     """Return the scope of ``question``.
@@ -194,7 +225,9 @@ def make_scope(question: Question, *, loosened: bool = False) -> Scope:
     members = Members(
         tier=problem.tier[kinds].astype(np.int64),
         running=running,
+        worth=worth_of(problem, kinds),
         settled=np.bincount(tier_of[settled], minlength=problem.tiers),
+        settled_worth=problem.counted(settled),
     )
     return Scope(
         problem=problem,
@@ -284,5 +317,5 @@ def _possible(question: Question, disruption: int) -> int:
 def all_placed(question: Question) -> bool:
     """Return whether all pods of the tier have nodes in each assignment in question."""
     problem = question.problem
-    total = int((problem.tier[problem.kind] <= question.tier).sum())
-    return question.reached[question.tier].placed == total
+    total = problem.counted(problem.tier[problem.kind] <= question.tier).sum()
+    return bool(question.reached[question.tier].placed == total)

@@ -16,7 +16,7 @@ from stowage_optimizer.bounds.column_generation import LAST_S, ColumnGeneration
 from stowage_optimizer.bounds.groups import Groups, at_home, make_groups
 from stowage_optimizer.bounds.master import Master
 from stowage_optimizer.bounds.phase import SCALE, Duals, Floats, Phase, Question
-from stowage_optimizer.bounds.scope import WEIGHT, Scope, make_scope, phases, weighted
+from stowage_optimizer.bounds.scope import Scope, make_scope, phases, sum_weights, weighted
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.problem import Indices, Ints
 
@@ -174,8 +174,9 @@ class TierProgram:
         row = scope.requirements[last]
         all_run = scope.running == scope.count
         requirement = start.requirement.copy()
-        requirement[last] += WEIGHT
-        more = np.where(all_run, WEIGHT * (row.running + row.stays), 0)
+        weight = sum_weights(scope)[Phase.KEEP]
+        requirement[last] += weight
+        more = np.where(all_run, weight * (row.running + row.stays), 0)
         return Duals(start.pod + more, start.run, requirement)
 
     @staticmethod

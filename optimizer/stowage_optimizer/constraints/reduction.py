@@ -142,7 +142,7 @@ class _Reduction:
                 eligible = tuple(sorted((*eligible, host - 1)))
             demanded = scaled[self.demands[one.id]]
             requests = () if self.devices is None else self.devices.requests(one)
-            same = ItemKind(one.priority, demanded, eligible, requests)
+            same = ItemKind(one.priority, demanded, eligible, requests, one.counts_for)
             kind[at] = kinds.setdefault(same, len(kinds))
         return tuple(kinds), kind[inverse]
 

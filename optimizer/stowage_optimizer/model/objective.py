@@ -20,7 +20,8 @@ class TierScore(NamedTuple):
 
     ``kept`` counts the running pods of exactly the tier's priority that keep a node.
     Under the `PAPER` policy it is 0 throughout, since it does not count. ``placed`` and
-    ``stability`` are sums over the pods of this tier's priority and of all above.
+    ``stability`` are sums over the pods of this tier's priority and of all above: of
+    what placing each of them counts, and of how it is disrupted.
     """
 
     kept: int
@@ -59,6 +60,6 @@ def value_of(problem: Problem, nodes: Indices, *, strict: bool) -> Score:
 
     kept = count(running & placed) * int(strict)
     stability = -MOVE * count(away & placed) - EVICTION * count(away & ~placed)
-    columns = (kept, count(placed).cumsum(), stability.cumsum())
+    columns = (kept, problem.counted(placed).cumsum(), stability.cumsum())
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return tuple(TierScore(*row) for row in rows)

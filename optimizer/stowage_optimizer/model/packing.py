@@ -34,12 +34,15 @@ class ItemKind:
     requests
         What one asks for of devices that pods share or that overlap: numbers of the snapshot's device requests, in the
         scheduler's order.
+    worth
+        What placing one counts.
     """
 
     priority: int
     demand: tuple[int, ...]
     eligible: tuple[int, ...]
     requests: tuple[int, ...] = ()
+    worth: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,13 @@ class Packing:
         tier_of = {priority: index for index, priority in enumerate(self.tiers)}
         kinds = [(one.demand, tier_of[one.priority], one.eligible) for one in self.kinds]
         bins = None if self.bins is None else self.bins.asking([one.requests for one in self.kinds])
-        return make_problem(kinds, self.kind, self.home, self.room, len(self.tiers), bins=bins)
+        worth = [one.worth for one in self.kinds]
+        return make_problem(kinds, self.kind, self.home, self.room, len(self.tiers), bins=bins, worth=worth)
+
+    @cached_property
+    def worth(self) -> int:
+        """What placing all items counts."""
+        return sum(one.worth for one in self.kind_of)
 
     @cached_property
     def kind_of(self) -> tuple[ItemKind, ...]:

@@ -9,8 +9,8 @@ from stowage_optimizer.model.codec import REQUIRED, in_range, one_of
 from stowage_optimizer.model.node import LARGEST_TOTAL, Resources, TaintEffect
 from stowage_optimizer.model.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 
-LARGEST_WORTH = 2**20
-"""Of a pod. What a million of them count for still fits into 64 bits with a bound's parts."""
+LARGEST_WORTH = 2**11
+"""Of a pod. What a million of them count for fits into the contract's 32 bits; prices of more could not be computed."""
 
 Weight = Annotated[int, in_range(1, 100)]
 Inclusion = Annotated[str, one_of("", "Honor", "Ignore")]
@@ -172,7 +172,13 @@ class PodClass:
             self.labels,
             self.owner,
             unsupported=(*self.unsupported, why),
+            worth=self.counts_for,
         )
+
+    @property
+    def counts_for(self) -> int:
+        """What one of its pods counts for where placed pods are counted; 1 where that is not said, or unreadable."""
+        return self.worth if 0 < self.worth <= LARGEST_WORTH else 1
 
     @property
     def name(self) -> str:

@@ -49,6 +49,8 @@ class Problem:
         Group by node, numbered from 0 in the nodes' order, shape ``(nodes,)``.
     bins
         Devices that pods share or that overlap; None if no pod asks for any.
+    worth
+        What placing an item counts by kind, shape ``(kinds,)``; None where all count 1.
     """
 
     demand: Ints
@@ -61,6 +63,20 @@ class Problem:
     group: Indices
     tiers: int
     bins: Bins | None = None
+    worth: Ints | None = None
+
+    def counted(self, placed: Flags) -> Ints:
+        """Return by tier what placing the items ``placed`` counts, shape ``(tiers,)``."""
+        kind = self.kind[placed]
+        if self.worth is None:
+            return np.bincount(self.tier[kind], minlength=self.tiers)
+        # Floats of this size are whole numbers.
+        return np.bincount(self.tier[kind], self.worth[kind], self.tiers).astype(np.int64)
+
+
+def worth_of(problem: Problem, kinds: Ints | Indices) -> Ints:
+    """Return what placing one of each of the ``kinds`` counts."""
+    return np.ones(len(kinds), np.int64) if problem.worth is None else problem.worth[kinds]
 
 
 def make_problem(
@@ -71,6 +87,7 @@ def make_problem(
     tiers: int,
     *,
     bins: Bins | None = None,
+    worth: Sequence[int] = (),
 ) -> Problem:
     """Return the problem of items in the order of ``kind`` and ``home``.
 
@@ -78,6 +95,8 @@ def make_problem(
     ----------
     kinds
         Demand, tier and open nodes of each kind.
+    worth
+        What placing one of each kind counts; 1 where it is not given.
     """
     masks: dict[tuple[int, ...], int] = {}
     mask = [masks.setdefault(nodes, len(masks)) for _, _, nodes in kinds]
@@ -98,6 +117,7 @@ def make_problem(
         group=_groups(rooms, allowed, bins),
         tiers=tiers,
         bins=bins,
+        worth=np.array(worth, np.int64) if set(worth) - {1} else None,
     )
 
 

@@ -19,7 +19,8 @@ class TierResult:
     priority
         Lowest priority of the tier; larger is more important.
     placed_before, placed
-        Pods of the tier that have a node before and after.
+        What the pods of the tier that have a node count, before and after: one each,
+        unless their classes say otherwise.
     upper_bound
         Proved limit on ``placed``, given what the tiers above reached.
     optimal
@@ -45,7 +46,7 @@ class TierResult:
 
 @dataclass(frozen=True, slots=True)
 class GainPoint:
-    """With at most so many ``moves`` a part of the plan has ``placed`` pods placed."""
+    """With at most so many ``moves`` the pods that a part of the plan places count ``placed``."""
 
     moves: int
     placed: int

@@ -23,6 +23,7 @@ class Replicas:
     priority: int
     demand: tuple[int, ...]
     eligible: tuple[int, ...]
+    worth: int
     pending: tuple[int, ...]
     at_home: Mapping[int, tuple[int, ...]]
 
@@ -49,6 +50,7 @@ def replicas_of(packing: Packing, tiers: int) -> dict[int, Replicas]:
             kind.priority,
             kind.demand,
             kind.eligible,
+            kind.worth,
             pending=tuple(found.pop(NOWHERE, ())),
             at_home={home: tuple(members) for home, members in found.items()},
         )
@@ -109,8 +111,9 @@ class CountFormulation(Formulation):
             if kind.replicas.priority < lowest:
                 continue
             if phase is Phase.PLACE:
-                terms += [(stay, 1) for stay in kind.stay.values()]
-                terms += [(come, 1) for come in kind.come.values()]
+                worth = kind.replicas.worth
+                terms += [(stay, worth) for stay in kind.stay.values()]
+                terms += [(come, worth) for come in kind.come.values()]
             elif phase is Phase.DISRUPT:
                 terms += [(stay, STAY) for stay in kind.stay.values()]
                 terms.append((kind.moved, ARRIVAL))

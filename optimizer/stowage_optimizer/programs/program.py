@@ -124,8 +124,8 @@ class Formulation(ABC):
         """Return what ``phase`` of ``tier`` maximises.
 
         `KEEP` counts the running pods of exactly this tier that have a node, `PLACE`
-        all pods of this tier and above that have one, and `DISRUPT` weighs the running
-        pods of this tier and above.
+        adds up what all pods of this tier and above that have one count, and `DISRUPT`
+        weighs the running pods of this tier and above.
         """
 
     @abstractmethod

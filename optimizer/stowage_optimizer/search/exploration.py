@@ -33,6 +33,7 @@ from stowage_optimizer.search.state import (
     STOP,
     TAKEN,
     TIER,
+    WORTH,
     RandomGenerator,
     State,
     below,
@@ -156,7 +157,7 @@ def _compare(taken: int, tier: int, strict: int, items: Indices, repair_set: Ind
             continue
         row, home = items[item, TIER], items[item, HOME]
         placed = int(at >= 0) - int(origin >= 0)
-        delta[row, PLACED] += placed
+        delta[row, PLACED] += placed * items[item, WORTH]
         if home >= 0:
             delta[row, KEPT] += placed * strict
             delta[row, STABILITY] += placed + 2 * (int(at == home) - int(origin == home))

@@ -24,6 +24,7 @@ from stowage_optimizer.search.state import (
     TIER,
     WAITING,
     WAITS_AT,
+    WORTH,
     State,
 )
 
@@ -129,7 +130,7 @@ def _enter_all(
 def _count(item: int, at: int, tier: int, strict: int, items: Indices, value: Ints) -> None:
     home = items[item, HOME]
     if at >= 0:
-        value[PLACED] += 1
+        value[PLACED] += items[item, WORTH]
         if home >= 0 and items[item, TIER] == tier:
             value[KEPT] += strict
     if home >= 0 and at != home:

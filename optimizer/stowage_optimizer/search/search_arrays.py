@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Problem
+from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Problem, worth_of
 
 NARROW = 4
 """Dimensions that the first compilation knows of."""
@@ -38,6 +38,8 @@ class SearchArrays(NamedTuple):
         Amounts by item, shape ``(items, width)``.
     shares
         Share of a mean node that an item takes, shape ``(items, width)``.
+    worth
+        What placing an item counts, shape ``(items,)``.
     sizes
         Largest and mean of these over the binding dimensions, shape ``(items, 2)``.
     allowed
@@ -55,6 +57,7 @@ class SearchArrays(NamedTuple):
     width: Width
     demand: Ints
     shares: Floats
+    worth: Ints
     sizes: Floats
     tier: Indices
     kind: Indices
@@ -79,6 +82,7 @@ def make_arrays(problem: Problem, *, strict: bool) -> SearchArrays:
         width=_width(len(scarce)),
         demand=_padded(demand[problem.kind], 0),
         shares=_padded(shares[problem.kind], 0.0),
+        worth=worth_of(problem, problem.kind),
         sizes=sizes[problem.kind],
         tier=problem.tier[problem.kind],
         kind=problem.kind,

@@ -52,7 +52,7 @@ def uniform(rng: RandomGenerator) -> float:
     return random_bits(rng) * (1.0 / 4294967296.0)
 
 
-NODE, HOME, TIER, MASK, AFTER, BEFORE, WAITS_AT, IS_DIRTY, BEST = range(9)
+NODE, HOME, TIER, MASK, AFTER, BEFORE, WAITS_AT, IS_DIRTY, BEST, WORTH = range(10)
 """Columns of `State.items`."""
 
 FIRST, COUNT, CHOSEN = range(3)
@@ -80,9 +80,9 @@ class State(NamedTuple):
     Parameters
     ----------
     items
-        Shape ``(items, 9)``: node now, home, tier, mask, neighbours in the node's
-        list, place among the waiting, whether it differs from the best solution, and
-        node in the best solution.
+        Shape ``(items, 10)``: node now, home, tier, mask, neighbours in the node's
+        list, place among the waiting, whether it differs from the best solution, node in
+        the best solution, and what placing it counts.
     nodes
         Shape ``(nodes, 3)``: first item, number of items, whether it is in the
         current neighbourhood.
@@ -130,10 +130,11 @@ class State(NamedTuple):
 def make_state(arrays: SearchArrays, tiers: int, seed: int) -> State:
     """Return an empty state; `enter` fills it."""
     items, nodes = len(arrays.home), len(arrays.room)
-    table = np.full((items, 9), NOWHERE, np.int32)
+    table = np.full((items, 10), NOWHERE, np.int32)
     table[:, HOME] = arrays.home
     table[:, TIER] = arrays.tier
     table[:, MASK] = arrays.mask
+    table[:, WORTH] = arrays.worth
     return State(
         items=table,
         nodes=np.zeros((nodes, 3), np.int32),

@@ -99,8 +99,8 @@ def _solve(best: _Best, budget: TimeBudget, *, whole: bool) -> None:
     start = list(formulation.values(best.assignment))
     metric: Terms = placed
     if whole:
-        size = len(best.batch.current)
-        formulation.program.between(placed, size, size)
+        every = best.batch.worth
+        formulation.program.between(placed, every, every)
         used = formulation.used_nodes()
         metric = [(variable, -1) for variable in used.values()]
         taken = set(best.assignment)

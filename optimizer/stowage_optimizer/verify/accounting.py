@@ -14,12 +14,12 @@ EVICTION_WEIGHT = 3
 
 
 def count_tiers(case: Case) -> list[tuple[int, int, int, int]]:
-    """Return (priority, placed before, placed after, disruption), highest first."""
-    of_class, before = case.index.priority, case.index.placed
+    """Return (priority, placed before, placed after, disruption), highest first; placed is what pods count for."""
+    of_class, before = case.index.priority, case.index.counted_for
     after, disruption = before.copy(), Counter[int]()
     for one in case.touched.values():
         priority = of_class[one.class_id]
-        after[priority] += bool(one.target) - bool(one.home)
+        after[priority] += case.index.worth[one.class_id] * (bool(one.target) - bool(one.home))
         if one.home and one.home != one.target:
             disruption[priority] += MOVE_WEIGHT if one.target else EVICTION_WEIGHT
     counted = []
@@ -176,9 +176,9 @@ def check_gains(case: Case) -> Iterator[Violation]:
     points = [(one.moves, one.placed) for one in case.plan.gain_by_moves]
     if not points:
         return
-    placed = case.index.placed.total()
-    placed += sum(map(len, case.arrivals.values()))
-    placed -= sum(map(len, case.departures.values()))
+    placed = case.index.counted_for.total()
+    for pairs, sign in ((case.arrivals, 1), (case.departures, -1)):
+        placed += sign * sum(case.index.worth[class_id] * len(uids) for (class_id, _), uids in pairs.items())
     if points[-1] != (len(case.plan.moves), placed):
         yield Violation("gains", "plan", f"the curve ends at {points[-1]}")
     for one, other in pairwise(points):

@@ -139,6 +139,10 @@ class Case:
         """Return the priority of the pod ``uid``."""
         return self.index.priority[self.class_id(uid)]
 
+    def worth(self, uid: str) -> int:
+        """Return what the pod ``uid`` counts for where placed pods are counted."""
+        return self.index.worth[self.class_id(uid)]
+
     def requests(self, uid: str) -> Counter[str]:
         """Return what the pod ``uid`` takes, with itself as one pod."""
         return self.index.wanted[self.class_id(uid)]

@@ -10,6 +10,9 @@ from stowage_optimizer.verify.device_room import Devices
 from stowage_optimizer.verify.eligibility import Eligibility
 from stowage_optimizer.verify.terms import AntiAffinityRule, covers, pod_labels_match, term_selects
 
+LARGEST_WORTH = 2**11
+"""The contract's; more is unreadable."""
+
 
 class Index:
     """What plans for one snapshot are held against.
@@ -32,8 +35,10 @@ class Index:
         The numbers of the nodes of those running pods of a class that may be moved.
     counted
         How many of them a disruption budget over the class counts.
-    placed
-        How many pods of a priority have a node.
+    worth
+        What a pod of the class counts for where placed pods are counted.
+    placed, counted_for
+        How many pods of a priority have a node, and what they count for.
     free
         What is left on each node of what some class asks for, a column a resource.
         It is negative where too much is used.
@@ -45,6 +50,7 @@ class Index:
         self.number = {name: number for number, name in enumerate(self.nodes)}
         self.classes = {one.id: one for one in snapshot.pod_classes}
         self.priority = {name: one.priority for name, one in self.classes.items()}
+        self.worth = {name: _worth(one) for name, one in self.classes.items()}
         read = by_content(lambda one: Counter({**amounts(one), "pods": 1}))
         self.wanted = {name: read(one.requests) for name, one in self.classes.items()}
         self.asked_for = {
@@ -68,8 +74,11 @@ class Index:
                 self.unknown_nodes.add(node)
         self.present = frozenset(at)
         self.placed: Counter[int] = Counter()
+        self.counted_for: Counter[int] = Counter()
         for class_id, numbers in at.items():
-            self.placed[self.priority.get(class_id, 0)] += len(numbers)
+            priority = self.priority.get(class_id, 0)
+            self.placed[priority] += len(numbers)
+            self.counted_for[priority] += len(numbers) * self.worth.get(class_id, 1)
         self.free = self._unreserved()
         for class_id, numbers in at.items():
             if class_id in self.classes:
@@ -246,3 +255,8 @@ def amounts(resources: pb.Resources) -> Counter[str]:
             "pods": resources.pods,
         }
     )
+
+
+def _worth(one: pb.PodClass) -> int:
+    """Return what a pod of the class counts for: 1, unless it says something else that can be read."""
+    return one.worth if 0 < one.worth <= LARGEST_WORTH else 1

@@ -21,7 +21,7 @@ There = tuple[pb.PodClass, int, bool]
 """A pod that is there: its class, its node, and whether it is terminating."""
 
 Value = tuple[tuple[int, int, int], ...]
-"""Per tier, highest first: running pods of the tier kept, pods placed, stability."""
+"""Per tier, highest first: running pods of the tier kept, what pods placed count for, stability."""
 
 MOVE, EVICTION = 2, 3
 
@@ -81,8 +81,8 @@ class Oracle:
         lost, found = self._disruption(home, node), list[int]()
         for tier in self.tiers:
             kept = home is not None and node is not None and one.priority == tier
-            placed = node is not None and one.priority >= tier
-            found += [int(kept), int(placed), -lost if one.priority >= tier else 0]
+            placed = max(1, one.worth) if node is not None and one.priority >= tier else 0
+            found += [int(kept), placed, -lost if one.priority >= tier else 0]
         return found
 
     def _weight(self, index: int, node: Place) -> int:

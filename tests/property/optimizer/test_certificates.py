@@ -35,7 +35,8 @@ SLOW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthChe
 def reduced_snapshots(draw: st.DrawFn) -> ReducedSnapshot:
     """Up to 3 nodes and 5 pods of 3 tiers; replicas, and pods that stay.
 
-    Some pods are not let in somewhere, some clash by a port, some keep apart, and some are held by a budget.
+    Some pods are not let in somewhere, some clash by a port, some keep apart, and some are held by a budget. In half of
+    them pods count differently.
     """
     builder = SnapshotBuilder()
     names = [f"n{index}" for index in range(draw(st.integers(1, 3)))]
@@ -48,12 +49,14 @@ def reduced_snapshots(draw: st.DrawFn) -> ReducedSnapshot:
             labels={"host": name} if draw(st.integers(0, 4)) else {},
         )
     classes = [f"c{index}" for index in range(draw(st.integers(1, 4)))]
+    most_worth = draw(st.sampled_from([0, 4]))
     for name in classes:
         one = builder.pod_class(
             name,
             cpu_milli=draw(st.integers(0, 4)),
             memory_bytes=draw(st.integers(1, 5)),
             priority=draw(st.integers(0, 2)),
+            worth=draw(st.integers(0, most_worth)),
         )
         one.labels["class"] = name
         if draw(st.integers(0, 3)) == 0:

@@ -32,6 +32,7 @@ CLUSTERS: dict[str, Callable[[int], pb.Snapshot]] = {
     "one priority": partial(crowded_cluster, priorities=1),
     "three priorities": partial(crowded_cluster, priorities=3),
     "constrained": partial(crowded_cluster, priorities=2, constrained=True),
+    "weighed": partial(crowded_cluster, priorities=1, weighed=True),
 }
 every_cluster = pytest.mark.parametrize("cluster", CLUSTERS)
 

@@ -36,10 +36,10 @@ class LeastCost:
     _used: dict[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        tiers, count = len(self.packing.tiers), len(self.packing.current)
+        tiers, every = len(self.packing.tiers), self.packing.worth
         self._formulation = TiedFormulation(self.packing, tiers)
         program = self._formulation.program
-        program.between(self._formulation.metric(Phase.PLACE, tiers - 1), count, count)
+        program.between(self._formulation.metric(Phase.PLACE, tiers - 1), every, every)
         self._stability = self._formulation.metric(Phase.DISRUPT, tiers - 1)
         self._used = {
             node: variable for node, variable in self._formulation.used_nodes().items() if node not in self.others

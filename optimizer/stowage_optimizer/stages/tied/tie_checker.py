@@ -60,7 +60,9 @@ class TieChecker:
         if self._score(placed) > self.value:
             self.best, self.value = placed, self._score(placed)
             self._placed_as_it_is = sum(
-                node is not None and home is None for home, node in zip(packing.current, placed, strict=True)
+                kind.worth
+                for kind, home, node in zip(packing.kind_of, packing.current, placed, strict=True)
+                if node is not None and home is None
             )
             self.publish(self.solution())
 

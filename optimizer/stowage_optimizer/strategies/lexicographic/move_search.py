@@ -51,7 +51,7 @@ class MoveSearch:
     _arrays: SearchArrays = field(init=False)
     _state: State = field(init=False)
     _waiting: Indices = field(init=False)
-    _total: int = field(init=False)
+    _whole: int = field(init=False)
     _moves: int = 0
     _stack: SearchStack | None = None
 
@@ -62,7 +62,7 @@ class MoveSearch:
         pending = in_play & (problem.home == NOWHERE) & (open_nodes > 0)
         self._waiting = np.flatnonzero(pending).astype(np.int32)
         running = in_play & (problem.home != NOWHERE)
-        self._total = len(self._waiting) + int(running.sum())
+        self._whole = int(problem.counted(pending | running).sum())
 
     def promising(self) -> bool:
         """Return whether the search may settle the tier."""
@@ -71,7 +71,7 @@ class MoveSearch:
         return (
             above_undisrupted
             and len(self._waiting) <= MOST_WAITING
-            and shared.bounds[self.tier].placed == self._total
+            and shared.bounds[self.tier].placed == self._whole
             and self._moves <= MOST_MOVES
             and not overcommitted(shared.problem).any()
         )
@@ -79,7 +79,7 @@ class MoveSearch:
     @property
     def all_placed(self) -> bool:
         """Whether nothing but moves is left to save."""
-        return self.shared.value[self.tier][1] == self._total
+        return self.shared.value[self.tier][1] == self._whole
 
     def run(self, until: float) -> None:
         """Search until the fewest moves are found, or too many, or ``until``."""
@@ -127,5 +127,5 @@ class MoveSearch:
         """Note the fewest moves that place all pods; such a plan displaces none."""
         above = self.shared.value[: self.tier]
         below = (ANYTHING,) * (self.shared.problem.tiers - self.tier - 1)
-        least = (*above, ANYTHING._replace(placed=self._total), *below)
+        least = (*above, ANYTHING._replace(placed=self._whole), *below)
         self.shared.add_bound(ConditionalBound(self.tier, Phase.DISRUPT, least, 2 * self._moves, EVERY_MOVE_TRIED))

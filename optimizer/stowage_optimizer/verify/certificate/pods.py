@@ -51,10 +51,11 @@ def claims(plan: pb.Plan) -> Iterator[Claim]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Equal pods with their prices."""
+    """Equal pods with their prices; ``worth`` is what each of them counts for."""
 
     uids: tuple[str, ...]
     priority: int
+    worth: int
     pod: int
     run: int
 
@@ -80,7 +81,7 @@ class Pods:
         case = self.case
         named = {uid for one in self.claim.dual.pods for uid in one.pod_uids}
         self.groups = [
-            Group(tuple(one.pod_uids), case.priority(one.pod_uids[0]), one.pod, one.run)
+            Group(tuple(one.pod_uids), case.priority(one.pod_uids[0]), case.worth(one.pod_uids[0]), one.pod, one.run)
             for one in self.claim.dual.pods
             if one.pod_uids and set(one.pod_uids) <= case.pods.keys()
         ]
@@ -99,7 +100,7 @@ class Pods:
             # Without a price pods may go anywhere at no cost.
             free = tuple(uid for uid in uids if uid not in fixed and uid not in named)
             if free and not alone and priority >= self.claim.priority:
-                self.groups.append(Group(free, priority, 0, 0))
+                self.groups.append(Group(free, priority, case.index.worth[class_id], 0, 0))
 
     def problems(self) -> Iterator[str]:
         """Yield what makes the prices unfit to prove anything."""
@@ -114,7 +115,7 @@ class Pods:
             elif not self._counts(uid):
                 yield f"{uid} is priced, but is of a lower priority"
         for one in self.groups:
-            kinds = {(self.case.priority(uid), _key(self.case.requests(uid))) for uid in one.uids}
+            kinds = {(self.case.priority(uid), self.case.worth(uid), _key(self.case.requests(uid))) for uid in one.uids}
             if len(kinds) > 1:
                 yield f"the pods priced with {one.uids[0]} are not equal"
             if one.pod < 0 or one.run < 0:

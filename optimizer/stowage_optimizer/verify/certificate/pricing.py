@@ -26,11 +26,15 @@ class Weights:
     terms: list[tuple[pb.Phase, int, int]] = field(init=False)
     _tiers: list[tuple[int, int, int, int]] = field(init=False)
     _fixed: Counter[int] = field(init=False)
+    _fixed_worth: Counter[int] = field(init=False)
 
     def __post_init__(self) -> None:
         claim, case = self.pods.claim, self.pods.case
         self._tiers = count_tiers(case)
-        self._fixed = Counter(case.priority(uid) for uid in self.pods.fixed)
+        self._fixed, self._fixed_worth = Counter[int](), Counter[int]()
+        for uid in self.pods.fixed:
+            self._fixed[case.priority(uid)] += 1
+            self._fixed_worth[case.priority(uid)] += case.worth(uid)
         self.terms = [(claim.phase, claim.priority, claim.dual.scale)]
         self.terms += [(one.phase, one.priority, one.price) for one in claim.dual.requirements]
 
@@ -53,7 +57,7 @@ class Weights:
 
     def placed(self, group: Group) -> int:
         """Return the weight of a pod that has a node."""
-        return self._sum(pb.PHASE_PLACE, group.priority)
+        return group.worth * self._sum(pb.PHASE_PLACE, group.priority)
 
     def stays(self, group: Group) -> int:
         """Return the weight of a running pod that stays at home."""
@@ -80,7 +84,7 @@ class Weights:
         if phase == pb.PHASE_KEEP:
             return self._fixed[priority]
         if phase == pb.PHASE_PLACE:
-            return sum(pods for one, pods in self._fixed.items() if one >= priority)
+            return sum(worth for one, worth in self._fixed_worth.items() if one >= priority)
         return -EVICTION_WEIGHT * sum(
             bool(case.before(uid)) for group in self.pods.groups if group.priority >= priority for uid in group.uids
         )
