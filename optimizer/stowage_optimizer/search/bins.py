@@ -41,8 +41,8 @@ class SearchBins(NamedTuple):
         As in `Bins`.
     empty, kept
         `Bins.left` and `Bins.held`.
-    count
-        Distinct devices by choice.
+    distinct
+        How many devices by choice.
     kind, home_node
         By item.
     size
@@ -72,7 +72,7 @@ class SearchBins(NamedTuple):
     home_option: Indices
     empty: Ints
     kept: Indices
-    count: Indices
+    distinct: Indices
     kind: Indices
     home_node: Indices
     size: Floats
@@ -116,7 +116,7 @@ def make_bins(problem: Problem) -> SearchBins | None:
         home_option=bins.home_option,
         empty=bins.left,
         kept=bins.held,
-        count=np.ascontiguousarray(bins.choice[:, 0]),
+        distinct=np.ascontiguousarray(bins.choice[:, 0]),
         kind=problem.kind,
         home_node=problem.home,
         size=device_shares(bins),
@@ -170,10 +170,10 @@ def asks(item: int, bins: SearchBins) -> bool:
 @inlined
 def _has_room(row: Indices, at: int, bins: SearchBins) -> bool:
     end = row[3] if bins.held[at, row[0]] == 0 else row[2]
+    fits = True
     for index in range(row[1], end):
-        if bins.take[index, 1] > bins.left[at, bins.take[index, 0]]:
-            return False
-    return True
+        fits &= bins.take[index, 1] <= bins.left[at, bins.take[index, 0]]
+    return fits
 
 
 @inlined
@@ -222,7 +222,7 @@ def _find(item: int, at: int, bins: SearchBins, keep: bool) -> bool:
         for choice in range(bins.request[bins.asked[asked], 0], bins.request[bins.asked[asked], 1]):
             before, position = taken, bins.start[layout, choice]
             end = bins.start[layout, choice + 1]
-            number = bins.count[choice]
+            number = bins.distinct[choice]
             for _ in range(number):
                 best = _best(position, end, number == 1, at, bins)
                 if best < 0:
@@ -404,10 +404,10 @@ def _come_largest_first(coming: int, at: int, members: Indices, number: int, bin
 @inlined
 def _come_in_order(coming: int, at: int, bins: SearchBins) -> bool:
     """Have the first ``coming`` in order come one by one; return whether there were devices for all."""
-    for index in range(coming):
-        if not _come(index, index + 1, at, bins):
-            return False
-    return True
+    index = 0
+    while index < coming and _come(index, index + 1, at, bins):
+        index += 1
+    return index == coming
 
 
 @inlined
@@ -507,7 +507,7 @@ def _come(first: int, last: int, at: int, bins: SearchBins) -> bool:
     found = False
     while bins.steps[0] > 0:
         bins.steps[0] -= 1
-        if number == bins.count[choice]:
+        if number == bins.distinct[choice]:
             asked += 1
             if asked == bins.ask[bins.kind[bins.order[index]] + 1]:
                 index += 1
@@ -588,6 +588,105 @@ def _alike(one: int, other: int, at: int, bins: SearchBins) -> bool:
         if bins.left[at, first + slot] != bins.left[at, second + slot]:
             return False
     return True
+
+
+@compiled
+def give_to_all(node: Indices, bins: SearchBins) -> int:
+    """Give devices to all items that are on a node, and return on how many nodes no order was found for that."""
+    for at in range(len(bins.layout)):
+        bins.head[at] = -1
+    for item in range(len(node)):
+        if node[item] >= 0 and asks(item, bins):
+            join(item, node[item], bins)
+    failed = 0
+    for at in range(len(bins.layout)):
+        number = _list(at, bins)
+        if arrange(at, bins.members, number, bins) >= 0:
+            continue
+        # The search goes on with what there is: an answer is arranged anew, and repaired.
+        failed += 1
+        _only_those_who_stay(at, bins.members, number, bins)
+        for index in range(number):
+            item = bins.members[index]
+            if bins.home_node[item] == at:
+                bins.chosen[item, 0] = AT_HOME
+            else:
+                give(item, at, bins)
+    return failed
+
+
+@compiled
+def shut_without_order(bins: SearchBins) -> int:
+    """Arrange every node, and shut those where no order is found; return how many."""
+    failed = 0
+    for at in range(len(bins.layout)):
+        if arrange(at, bins.members, _list(at, bins), bins) < 0:
+            bins.shut[at] = True
+            failed += 1
+    return failed
+
+
+@inlined
+def _list(at: int, bins: SearchBins) -> int:
+    """Write the items on ``at`` that have devices to ``members``; return how many."""
+    number, item = 0, bins.head[at]
+    while item >= 0:
+        bins.members[number] = item
+        number += 1
+        item = bins.after[item]
+    return number
+
+
+@inlined
+def join(item: int, at: int, bins: SearchBins) -> None:
+    """Add ``item`` to those on ``at`` that have devices."""
+    bins.after[item] = bins.head[at]
+    bins.head[at] = item
+
+
+@inlined
+def part(item: int, at: int, bins: SearchBins) -> None:
+    """Remove ``item`` from those on ``at``."""
+    if bins.head[at] == item:
+        bins.head[at] = bins.after[item]
+        return
+    other = bins.head[at]
+    while bins.after[other] != item:
+        other = bins.after[other]
+    bins.after[other] = bins.after[item]
+
+
+@inlined
+def comes_in(item: int, at: int, bins: SearchBins) -> bool:
+    """Give ``item`` devices of ``at``, and others to those there if need be; return whether that can be done.
+
+    A pod may stay where it has what others have too, as long as nobody comes.
+    """
+    if not asks(item, bins):
+        return True
+    stays = bins.home_node[item] == at
+    if bins.shut[at] and not stays:
+        return False
+    if devices_fit(item, at, bins) or (stays and not _anybody_came(at, bins)):
+        give(item, at, bins)
+        join(item, at, bins)
+        return True
+    number = _list(at, bins)
+    bins.members[number] = item
+    if arrange(at, bins.members, number + 1, bins) < 0:
+        return False
+    join(item, at, bins)
+    return True
+
+
+@inlined
+def _anybody_came(at: int, bins: SearchBins) -> bool:
+    item = bins.head[at]
+    while item >= 0:
+        if bins.home_node[item] != at:
+            return True
+        item = bins.after[item]
+    return False
 
 
 class Arranger:

@@ -8,6 +8,7 @@ Tiers above may only get better.
 import math
 
 from stowage_optimizer.model.problem import Indices, Ints
+from stowage_optimizer.search.bins import SearchBins
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.neighbourhood import (
     add_waiting,
@@ -56,7 +57,7 @@ HOME_TENTHS, AWAY_TENTHS = 9, 2
 @compiled
 def explore(
     iterations: int, tier: int, phase: int, hot: float, cold: float,
-    arrays: SearchArrays, state: State,
+    arrays: SearchArrays, state: State, bins: SearchBins | None,
 ) -> bool:  # fmt: skip
     """Search for ``iterations`` neighbourhoods; return whether the goal is reached.
 
@@ -68,6 +69,8 @@ def explore(
         Temperatures of the annealing at the first and at the last iteration.
     arrays, state
         The problem, and the search as `enter` or an earlier call left it.
+    bins
+        The devices of the problem, likewise; None if no pod asks for any.
     """
     width, demand, shares = arrays.width, arrays.demand, arrays.shares
     sizes, inverse, binding = arrays.sizes, arrays.inverse, arrays.binding
@@ -91,16 +94,16 @@ def explore(
         chosen, focus = choose_nodes(selected, stabilising, items, nodes, lists, counters, rng)
         if not stabilising:
             before = concentration(selected, chosen, free, inverse, binding)
-        taken = destroy(selected, chosen, focus, width, demand, free, items, nodes, repair_set, rng)
+        taken = destroy(selected, chosen, focus, width, demand, free, items, nodes, repair_set, rng, bins)
         taken = add_waiting(taken, lists, counters, repair_set, rng)
         sort_repair_set(taken, tier, strict, shares, sizes, binding, items, repair_set, key, rng)
         home_tenths = AWAY_TENTHS
         if stabilising or below(rng, 4) == 0:
             home_tenths = HOME_TENTHS
-            send_home(taken, width, demand, free, items, nodes, repair_set, rng)
+            send_home(taken, width, demand, free, items, nodes, repair_set, rng, bins)
         repair(
             selected, chosen, taken, home_tenths, width, demand, shares, inverse,
-            binding, allowed, free, items, nodes, repair_set, rng,
+            binding, allowed, free, items, nodes, repair_set, rng, bins,
         )  # fmt: skip
         sign = _compare(taken, tier, strict, items, repair_set, delta)
         if sign == 0 and not stabilising:
@@ -123,7 +126,7 @@ def explore(
                 for part in range(3):
                     best[part] = value[part]
         else:
-            put_back(taken, width, demand, free, items, nodes, repair_set)
+            put_back(taken, width, demand, free, items, nodes, repair_set, bins)
         for index in range(chosen):
             nodes[selected[index], CHOSEN] = 0
     return _reached(phase, best, goal)

@@ -7,6 +7,8 @@ every pod that a plan moves must make way for another at some point. Of replicas
 on one node only the first is tried, and an item tried before stays while the next one
 is.
 
+Not for pods that ask for devices: not every way to give them some is tried.
+
 The search keeps its own stack, so that it can stop after some steps and go on later.
 """
 
@@ -116,13 +118,13 @@ def seek(steps: int, stack: SearchStack, arrays: SearchArrays, state: State) -> 
                 )  # fmt: skip
                 used += len(free)
             elif frame[STAGE] == 0:
-                take(frame[ITEM], width, demand, free, items, nodes)
+                take(frame[ITEM], width, demand, free, items, nodes, None)
             item = frame[ITEM]
             if frame[STAGE] == 0:
                 if frame[NEXT] < frame[LENGTH]:
                     at = choices[depth, frame[NEXT]]
                     frame[NEXT] += 1
-                    put(item, at, width, demand, free, items, nodes)
+                    put(item, at, width, demand, free, items, nodes, None)
                     depth += 1
                     frames[depth, KIND] = PLACING
                     frames[depth, BUDGET] = frame[BUDGET]
@@ -162,9 +164,9 @@ def seek(steps: int, stack: SearchStack, arrays: SearchArrays, state: State) -> 
         else:
             off = frame[TAKEN_OFF]
             if frame[STAGE] == 1:
-                take(item, width, demand, free, items, nodes)
+                take(item, width, demand, free, items, nodes, None)
             unplaced_count = _drop(off, unplaced, unplaced_count)
-            put(off, at, width, demand, free, items, nodes)
+            put(off, at, width, demand, free, items, nodes, None)
             _settle_replicas(off, depth, frame[NEXT], frame[LENGTH], choices, kind, settled)
         following = _next_unsettled(frame[NEXT], frame[LENGTH], choices[depth], settled)
         if following == frame[LENGTH]:
@@ -175,7 +177,7 @@ def seek(steps: int, stack: SearchStack, arrays: SearchArrays, state: State) -> 
             continue
         off = choices[depth, following]
         frame[NEXT], frame[TAKEN_OFF] = following + 1, off
-        take(off, width, demand, free, items, nodes)
+        take(off, width, demand, free, items, nodes, None)
         settled[off] = True
         unplaced[unplaced_count] = off
         unplaced_count += 1
@@ -185,9 +187,9 @@ def seek(steps: int, stack: SearchStack, arrays: SearchArrays, state: State) -> 
         frames[depth, KIND] = CLEARING
         frames[depth, ITEM] = item
         frames[depth, AT] = at
-        if has_room(item, at, width, demand, free):
+        if has_room(item, at, width, demand, free, None):
             frame[STAGE] = 1
-            put(item, at, width, demand, free, items, nodes)
+            put(item, at, width, demand, free, items, nodes, None)
             frames[depth, KIND] = PLACING
         returning = 0
     return EXHAUSTED, used
@@ -213,7 +215,7 @@ def _open_nodes(
     """
     length = 0
     for at in range(len(free)):
-        if has_room(item, at, width, demand, free) != fitting:
+        if has_room(item, at, width, demand, free, None) != fitting:
             continue
         if items[item, HOME] == at or not may_come(item, at, items, allowed):
             continue

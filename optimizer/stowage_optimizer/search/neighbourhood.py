@@ -1,8 +1,9 @@
 """One neighbourhood of the local search: empty a few nodes, and fill them again."""
 
 from stowage_optimizer.model.problem import Flags, Indices, Ints
+from stowage_optimizer.search.bins import SearchBins, give_again, remember
 from stowage_optimizer.search.compiling import inlined
-from stowage_optimizer.search.placement import has_room, may_come, put, take
+from stowage_optimizer.search.placement import has_room, may_come, put, settle_down, take
 from stowage_optimizer.search.search_arrays import Floats, Width
 from stowage_optimizer.search.state import (
     AFTER,
@@ -81,6 +82,7 @@ def choose_nodes(
 def destroy(
     selected: Indices, chosen: int, focus: int, width: Width, demand: Ints, free: Ints,
     items: Indices, nodes: Indices, repair_set: Indices, rng: RandomGenerator,
+    bins: SearchBins | None,
 ) -> int:  # fmt: skip
     """Take items off the selected nodes; return the size of the repair set."""
     style, taken, present = below(rng, 4), 0, 0
@@ -101,7 +103,9 @@ def destroy(
                 repair_set[taken, TAKEN] = item
                 repair_set[taken, ORIGIN] = at
                 taken += 1
-                take(item, width, demand, free, items, nodes)
+                if bins is not None:
+                    remember(item, bins)
+                take(item, width, demand, free, items, nodes, bins)
             item = following
     return taken
 
@@ -155,7 +159,7 @@ def sort_repair_set(
 @inlined
 def send_home(
     taken: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices,
-    repair_set: Indices, rng: RandomGenerator,
+    repair_set: Indices, rng: RandomGenerator, bins: SearchBins | None,
 ) -> None:  # fmt: skip
     """Return most of the repair set to their homes, where these are selected."""
     for index in range(taken):
@@ -163,8 +167,8 @@ def send_home(
         home = items[item, HOME]
         if home < 0 or nodes[home, CHOSEN] == 0:
             continue
-        if has_room(item, home, width, demand, free) and below(rng, 10) < RETURN_HOME_TENTHS:
-            put(item, home, width, demand, free, items, nodes)
+        if has_room(item, home, width, demand, free, bins) and below(rng, 10) < RETURN_HOME_TENTHS:
+            put(item, home, width, demand, free, items, nodes, bins)
 
 
 @inlined
@@ -172,7 +176,7 @@ def repair(
     selected: Indices, chosen: int, taken: int, home_tenths: int, width: Width,
     demand: Ints, shares: Floats, inverse: Floats, binding: int, allowed: Flags,
     free: Ints, items: Indices, nodes: Indices, repair_set: Indices,
-    rng: RandomGenerator,
+    rng: RandomGenerator, bins: SearchBins | None,
 ) -> None:  # fmt: skip
     """Put the items of the repair set on the selected nodes, as far as they fit."""
     fit = below(rng, 3)
@@ -182,11 +186,11 @@ def repair(
             continue
         home, best = items[item, HOME], -1
         if home >= 0 and nodes[home, CHOSEN] and below(rng, 10) < home_tenths:
-            best = home if has_room(item, home, width, demand, free) else -1
+            best = home if has_room(item, home, width, demand, free, bins) else -1
         least = FAR if best < 0 else -FAR
         for number in range(chosen):
             at = selected[number]
-            if not has_room(item, at, width, demand, free):
+            if not has_room(item, at, width, demand, free, bins):
                 continue
             if not may_come(item, at, items, allowed) or below(rng, 32) == 0:
                 continue
@@ -203,7 +207,7 @@ def repair(
             if misfit < least:
                 best, least = at, misfit
         if best >= 0:
-            put(item, best, width, demand, free, items, nodes)
+            put(item, best, width, demand, free, items, nodes, bins)
 
 
 @inlined
@@ -245,13 +249,15 @@ def smaller(taken: int, sizes: Floats, items: Indices, repair_set: Indices) -> f
 @inlined
 def put_back(
     taken: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices,
-    repair_set: Indices,
+    repair_set: Indices, bins: SearchBins | None,
 ) -> None:  # fmt: skip
     """Undo: every item of the repair set goes where it was."""
     for index in range(taken):
         if items[repair_set[index, TAKEN], NODE] >= 0:
-            take(repair_set[index, TAKEN], width, demand, free, items, nodes)
+            take(repair_set[index, TAKEN], width, demand, free, items, nodes, bins)
     for index in range(taken):
         at = repair_set[index, ORIGIN]
         if at >= 0:
-            put(repair_set[index, TAKEN], at, width, demand, free, items, nodes)
+            if bins is not None:
+                give_again(repair_set[index, TAKEN], at, bins)
+            settle_down(repair_set[index, TAKEN], at, width, demand, free, items, nodes)

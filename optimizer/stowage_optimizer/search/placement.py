@@ -3,6 +3,7 @@
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints
+from stowage_optimizer.search.bins import SearchBins, devices_fit, give, give_back, give_to_all
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.search_arrays import SearchArrays, Width
 from stowage_optimizer.search.state import (
@@ -32,9 +33,20 @@ from stowage_optimizer.search.state import (
 @inlined
 def put(
     item: int, at: int, width: Width, demand: Ints, free: Ints, items: Indices,
-    nodes: Indices,
+    nodes: Indices, bins: SearchBins | None,
 ) -> None:  # fmt: skip
     """Place ``item`` on the node ``at``."""
+    if bins is not None:
+        give(item, at, bins)
+    settle_down(item, at, width, demand, free, items, nodes)
+
+
+@inlined
+def settle_down(
+    item: int, at: int, width: Width, demand: Ints, free: Ints, items: Indices,
+    nodes: Indices,
+) -> None:  # fmt: skip
+    """Place ``item`` on ``at``, where it has its devices."""
     items[item, NODE] = at
     for dimension in range(len(width)):
         free[at, dimension] -= demand[item, dimension]
@@ -48,9 +60,14 @@ def put(
 
 
 @inlined
-def take(item: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices) -> None:
+def take(
+    item: int, width: Width, demand: Ints, free: Ints, items: Indices, nodes: Indices,
+    bins: SearchBins | None,
+) -> None:  # fmt: skip
     """Take ``item`` off its node."""
     at = items[item, NODE]
+    if bins is not None:
+        give_back(item, at, bins)
     items[item, NODE] = -1
     for dimension in range(len(width)):
         free[at, dimension] += demand[item, dimension]
@@ -65,12 +82,16 @@ def take(item: int, width: Width, demand: Ints, free: Ints, items: Indices, node
 
 
 @inlined
-def has_room(item: int, at: int, width: Width, demand: Ints, free: Ints) -> bool:
+def has_room(
+    item: int, at: int, width: Width, demand: Ints, free: Ints, bins: SearchBins | None
+) -> bool:  # fmt: skip
     """Return whether ``at`` has room for ``item``; an amount of 0 always fits."""
     fits = True
     for dimension in range(len(width)):
         amount = demand[item, dimension]
         fits &= (amount <= free[at, dimension]) | (amount == 0)
+    if bins is not None and fits:
+        fits = devices_fit(item, at, bins)
     return fits
 
 
@@ -80,7 +101,9 @@ def may_come(item: int, at: int, items: Indices, allowed: Flags) -> bool:
     return bool(allowed[items[item, MASK], at] or items[item, HOME] == at)
 
 
-def enter(assignment: Indices, tier: int, frozen: Flags, arrays: SearchArrays, state: State) -> None:
+def enter(
+    assignment: Indices, tier: int, frozen: Flags, arrays: SearchArrays, state: State, bins: SearchBins | None = None
+) -> None:
     """Make ``assignment`` the current and best solution of the tiers down to ``tier``.
 
     Parameters
@@ -89,6 +112,8 @@ def enter(assignment: Indices, tier: int, frozen: Flags, arrays: SearchArrays, s
         Node by item, shape ``(items,)``.
     frozen
         Items that stay where they are and are left out of the search.
+    bins
+        The devices of the problem, which are given to those who ask for them.
     """
     state.free[:] = arrays.room
     state.nodes[:] = (NOWHERE, 0, 0)
@@ -103,6 +128,9 @@ def enter(assignment: Indices, tier: int, frozen: Flags, arrays: SearchArrays, s
         state.free, state.items, state.nodes, state.lists, state.value, state.counters,
     )  # fmt: skip
     state.best_value[:] = state.value
+    if bins is not None:
+        bins.shut[:] = False
+        give_to_all(state.items[:, NODE], bins)
 
 
 @compiled
@@ -123,7 +151,7 @@ def _enter_all(
             for dimension in range(len(width)):
                 free[at, dimension] -= demand[item, dimension]
         else:
-            put(item, at, width, demand, free, items, nodes)
+            settle_down(item, at, width, demand, free, items, nodes)
 
 
 @inlined

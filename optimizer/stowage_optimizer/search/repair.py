@@ -3,13 +3,27 @@
 What `assignments.repair` does, compiled, with pending items placed too. Tier by tier
 from the highest, items get the node they are wanted on; running ones without a node get
 any; moved ones go home if they can. Each round is better by the objective than the one
-before, so that the rounds end. The rule for overcommitted nodes is the scheduler's: an
+before, so that the rounds end. Where pods ask for devices, an order must be known in
+which those that come to a node can come. The rule for overcommitted nodes is the scheduler's: an
 item may stay, and may come only where everything it asks for is there.
 """
 
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Problem
+from stowage_optimizer.search.bins import (
+    SearchBins,
+    asks,
+    comes_in,
+    devices_fit,
+    give_again,
+    give_back,
+    join,
+    make_bins,
+    part,
+    remember,
+    shut_without_order,
+)
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.search_arrays import Floats
 
@@ -21,6 +35,10 @@ STRICT_PASSES = ((True, False), (True, True), (False, False), (False, True))
 
 PAPER_PASSES = ((True, False), (False, False), (True, True), (False, True))
 """The same for the paper's policy, where running items have no precedence."""
+
+
+MOST_ROUNDS = 16
+"""Rounds where pods ask for devices: each may find other devices, or none."""
 
 
 class Repairer:
@@ -46,12 +64,27 @@ class Repairer:
         self._newcomers = np.zeros_like(problem.room)
         self._spare = np.zeros_like(problem.room)
         self._failed = np.zeros(len(problem.demand), np.bool_)
+        self._bins = make_bins(problem)
 
     def repair(self, wanted: Indices) -> Indices:
         """Return ``wanted`` repaired; both of shape ``(items,)``."""
+        if self._bins is not None:
+            return self._with_devices(wanted, self._bins)
         while not np.array_equal(repaired := self._one_round(wanted), wanted):
             wanted = repaired
         return repaired
+
+    def _with_devices(self, wanted: Indices, bins: SearchBins) -> Indices:
+        bins.shut[:] = False
+        rounds = 0
+        while True:
+            repaired = self._one_round(wanted)
+            rounds += 1
+            settled = rounds >= MOST_ROUNDS or np.array_equal(repaired, wanted)
+            # Once nobody comes to a node, there is no order to be found.
+            if settled and not shut_without_order(bins):
+                return repaired
+            wanted = repaired
 
     def _one_round(self, wanted: Indices) -> Indices:
         problem = self._problem
@@ -60,6 +93,10 @@ class Repairer:
         self._newcomers[:] = 0
         self._failed[:] = False
         self._spare[:] = problem.room
+        if self._bins is not None:
+            self._bins.left[:] = self._bins.empty
+            self._bins.held[:] = self._bins.kept
+            self._bins.head[:] = NOWHERE
         _want(wanted, problem.kind, problem.demand, self._spare)
         for tier in range(problem.tiers):
             members = self._order[self._starts[tier] : self._starts[tier + 1]]
@@ -68,11 +105,11 @@ class Repairer:
                     members, running, anywhere, wanted, node, problem.kind,
                     problem.home, problem.demand, problem.mask, problem.allowed,
                     problem.room, self._used, self._newcomers, self._spare,
-                    self._failed, self._inverse,
+                    self._failed, self._inverse, self._bins,
                 )  # fmt: skip
             _send_home(
                 members, node, problem.kind, problem.home, problem.demand,
-                problem.room, self._used, self._newcomers,
+                problem.room, self._used, self._newcomers, self._bins,
             )  # fmt: skip
         return node
 
@@ -90,7 +127,7 @@ def _place(
     members: Indices, running: bool, anywhere: bool, wanted: Indices, node: Indices,
     kind: Indices, home: Indices, demand: Ints, mask: Indices, allowed: Flags,
     room: Ints, used: Ints, newcomers: Ints, spare: Ints, failed: Flags,
-    inverse: Floats,
+    inverse: Floats, bins: SearchBins | None,
 ) -> None:  # fmt: skip
     for index in range(len(members)):
         item = members[index]
@@ -99,13 +136,13 @@ def _place(
         at = wanted[item]
         if anywhere:
             at = _find(
-                kind[item], home[item], demand, mask, allowed, room, used, newcomers,
-                spare, failed, inverse,
+                item, kind[item], home[item], demand, mask, allowed, room, used, newcomers,
+                spare, failed, inverse, bins,
             )  # fmt: skip
             if at >= 0:
                 for dimension in range(demand.shape[1]):
                     spare[at, dimension] -= demand[kind[item], dimension]
-        elif at >= 0 and not _fits(kind[item], at, home[item] != at, demand, room, used, newcomers):
+        elif at >= 0 and not _enters(item, kind[item], at, home[item] != at, demand, room, used, newcomers, bins):
             at = -1
         if at >= 0:
             node[item] = at
@@ -113,15 +150,28 @@ def _place(
 
 
 @inlined
+def _enters(
+    item: int, kind: int, at: int, comes: bool, demand: Ints, room: Ints, used: Ints,
+    newcomers: Ints, bins: SearchBins | None,
+) -> bool:  # fmt: skip
+    """Return whether ``item`` fits on ``at``; then it has its devices there."""
+    fits = _fits(kind, at, comes, demand, room, used, newcomers)
+    if bins is not None and fits:
+        fits = comes_in(item, at, bins)
+    return fits
+
+
+@inlined
 def _find(
-    kind: int, home: int, demand: Ints, mask: Indices, allowed: Flags, room: Ints,
+    item: int, kind: int, home: int, demand: Ints, mask: Indices, allowed: Flags, room: Ints,
     used: Ints, newcomers: Ints, spare: Ints, failed: Flags, inverse: Floats,
+    bins: SearchBins | None,
 ) -> int:  # fmt: skip
-    """Return a node for one more of ``kind``, -1 for none: home, or the best fit.
+    """Return a node for one more of ``kind``, -1 for none: home, or the best fit; it has its devices there.
 
     Room that no pod wants goes before room that a lower tier would have to leave.
     """
-    if home >= 0 and _fits(kind, home, False, demand, room, used, newcomers):
+    if home >= 0 and _enters(item, kind, home, False, demand, room, used, newcomers, bins):
         return home
     best, least = -1, np.inf
     if failed[kind]:
@@ -131,6 +181,8 @@ def _find(
             continue
         if not _fits(kind, at, True, demand, room, used, newcomers):
             continue
+        if bins is not None and asks(item, bins) and (bins.shut[at] or not devices_fit(item, at, bins)):
+            continue
         misfit = 0.0
         for dimension in range(demand.shape[1]):
             left = spare[at, dimension] - demand[kind, dimension]
@@ -138,8 +190,26 @@ def _find(
             misfit += rest if rest >= 0 else -SHORTAGE * rest
         if misfit < least:
             best, least = at, misfit
+    if bins is not None:
+        best = _comes_to_any(item, kind, best, home, demand, mask, allowed, room, used, newcomers, bins)
     failed[kind] = best < 0
     return best
+
+
+@inlined
+def _comes_to_any(
+    item: int, kind: int, best: int, home: int, demand: Ints, mask: Indices, allowed: Flags,
+    room: Ints, used: Ints, newcomers: Ints, bins: SearchBins,
+) -> int:  # fmt: skip
+    """Give ``item`` devices of ``best``, or have others make do with other devices for a pod that runs."""
+    if best >= 0:
+        comes_in(item, best, bins)
+        return best
+    if home >= 0 and asks(item, bins):
+        for at in range(len(room)):
+            if allowed[mask[kind], at] and _enters(item, kind, at, True, demand, room, used, newcomers, bins):
+                return at
+    return -1
 
 
 @inlined
@@ -171,7 +241,7 @@ def _count(
 @compiled
 def _send_home(
     members: Indices, node: Indices, kind: Indices, home: Indices, demand: Ints,
-    room: Ints, used: Ints, newcomers: Ints,
+    room: Ints, used: Ints, newcomers: Ints, bins: SearchBins | None,
 ) -> None:  # fmt: skip
     for index in range(len(members)):
         item = members[index]
@@ -179,7 +249,14 @@ def _send_home(
         if at < 0 or home[item] < 0 or at == home[item]:
             continue
         _count(kind[item], at, True, -1, demand, used, newcomers)
-        if _fits(kind[item], home[item], False, demand, room, used, newcomers):
+        if bins is not None and asks(item, bins):
+            remember(item, bins)
+            give_back(item, at, bins)
+            part(item, at, bins)
+        if _enters(item, kind[item], home[item], False, demand, room, used, newcomers, bins):
             at = home[item]
+        elif bins is not None and asks(item, bins):
+            give_again(item, at, bins)
+            join(item, at, bins)
         node[item] = at
         _count(kind[item], at, at != home[item], 1, demand, used, newcomers)

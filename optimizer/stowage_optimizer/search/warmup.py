@@ -40,7 +40,7 @@ def warm_up_clearing() -> None:
 def warm_up_exploration() -> None:
     """Compile, or load, the local search, and do nothing with it."""
     for width in (NARROW, WIDE):
-        explore(0, 0, PLACING, 1.0, 1.0, *_ready(width))
+        explore(0, 0, PLACING, 1.0, 1.0, *_ready(width), None)
 
 
 def warm_up_moves(width: int = NARROW) -> None:

@@ -66,7 +66,7 @@ def searched(problem: Problem, *, strict: bool, seed: int = 1) -> tuple[State, S
     for phase in (PLACING, STABILISING):
         enter(start, problem.tiers - 1, nothing_frozen(arrays), arrays, state)
         state.goal[PLACED] = len(problem.home) + 1
-        explore(2000, problem.tiers - 1, phase, 0.5, 0.05, arrays, state)
+        explore(2000, problem.tiers - 1, phase, 0.5, 0.05, arrays, state, None)
         start = state.best
     return state, arrays
 

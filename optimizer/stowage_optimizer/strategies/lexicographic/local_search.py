@@ -7,6 +7,7 @@ import numpy as np
 
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.problem import Indices
+from stowage_optimizer.search.bins import SearchBins, make_bins
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.placement import enter
@@ -53,6 +54,7 @@ class LocalSearch:
     seed: int
     _arrays: SearchArrays = field(init=False)
     _state: State = field(init=False)
+    _bins: SearchBins | None = field(init=False)
     _repairer: Repairer = field(init=False)
     _seen: int = 0
     _entered: Score = ()
@@ -62,6 +64,7 @@ class LocalSearch:
         shared, began = self.shared, self.work_clock.now()
         self._arrays = make_arrays(shared.problem, strict=shared.strict)
         self._state = make_state(self._arrays, shared.problem.tiers, self.seed)
+        self._bins = make_bins(shared.problem)
         self._repairer = Repairer(shared.problem, strict=shared.strict)
         shared.on_close(self._stop)
         self._offered(began)
@@ -72,7 +75,7 @@ class LocalSearch:
         # Repairing what is there gives the pods that wait a node, as far as they fit.
         shared.offer(shared.problem.home, self._repairer)
         if len(shared.problem.kind) >= MANY_ITEMS and not shared.finished:
-            cleared = clear_room(shared.assignment, self._arrays, self._state)
+            cleared = clear_room(shared.assignment, self._arrays, self._state, self._bins)
             shared.offer(cleared, self._repairer)
 
     def run(self, until: float) -> None:
@@ -99,7 +102,7 @@ class LocalSearch:
     def _enter(self, tier: int) -> None:
         shared = self.shared
         self._entered, nodes, *_ = shared.snapshot()
-        enter(nodes, tier, shared.frozen(tier), self._arrays, self._state)
+        enter(nodes, tier, shared.frozen(tier), self._arrays, self._state, self._bins)
         self._seen = int(self._state.counters[IMPROVED])
 
     def _overtaken(self, tier: int) -> bool:
@@ -126,7 +129,7 @@ class LocalSearch:
             slice_s = min(2 * slice_s, SLICE_S)
             passed = min(1.0, (now - began) / (until - began))
             heat = hot + (cold - hot) * passed
-            reached = explore(steps, tier, phase, heat, heat, self._arrays, self._state)
+            reached = explore(steps, tier, phase, heat, heat, self._arrays, self._state, self._bins)
             self.work_clock.done(steps, now)
             now = self.work_clock.now()
             if now >= self._next_offer:

@@ -69,7 +69,9 @@ class MoveSearch:
         shared, above = self.shared, self.tier - 1
         above_undisrupted = above < 0 or (shared.proved(above) and not shared.value[above][2])
         return (
-            above_undisrupted
+            # Not every way to give pods devices is tried: that none was found proves nothing.
+            shared.problem.bins is None
+            and above_undisrupted
             and len(self._waiting) <= MOST_WAITING
             and shared.bounds[self.tier].placed == self._whole
             and self._moves <= MOST_MOVES
