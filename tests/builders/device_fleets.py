@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 
+from device_oracle import NodeDevices, first_fit
 from snapshot_builder import SnapshotBuilder
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -12,6 +13,10 @@ from stowage_optimizer.model.snapshot import Snapshot
 
 PROFILES = {"3g": (4, (0, 4)), "2g": (2, (0, 2, 4)), "1g": (1, (0, 1, 2, 3, 4, 5, 6))}
 """Memory slices of each partition of a GPU, and where it may begin."""
+
+IDLE = 0.4
+MOVABLE = 0.8
+"""Shares of the pods that wait, and of the others that may move."""
 
 Choice = tuple[int, Mapping[str, Mapping[str, int]]]
 """How many distinct devices, and by kind what is taken of each."""
@@ -49,9 +54,9 @@ def add_request(message: pb.Snapshot, name: str, *choices: Choice) -> str:
     return name
 
 
-def hold(message: pb.Snapshot, node: str, device: int, pod: str, **amounts: int) -> None:
+def hold(message: pb.Snapshot, node: str, device: int, pod: str, amounts: Mapping[str, int]) -> None:
     """Have a pod hold a device."""
-    message.device_holdings.add(node=node, device=device, pod_uid=pod, amounts=amounts or {"device": 1})
+    message.device_holdings.add(node=node, device=device, pod_uid=pod, amounts=amounts)
 
 
 def decoded(message: pb.Snapshot) -> Snapshot:
@@ -62,7 +67,7 @@ def decoded(message: pb.Snapshot) -> Snapshot:
     return snapshot
 
 
-def random_fleet(seed: int, *, nodes: int = 2, pods: int = 5, tiers: int = 1) -> pb.Snapshot:
+def random_fleet(seed: int, *, nodes: int = 2, pods: int = 5, tiers: int = 1, running: bool = True) -> pb.Snapshot:
     """Return a small fleet of every sort; pods that run hold what first fit gave them."""
     draw = random.Random(seed)  # noqa: S311 - not for secrets
     builder = SnapshotBuilder()
@@ -85,4 +90,24 @@ def random_fleet(seed: int, *, nodes: int = 2, pods: int = 5, tiers: int = 1) ->
         count = draw.choice([1, 1, 1, 1, 2, 0])
         one.device_requests.extend(draw.choice([each.id for each in message.device_requests]) for _ in range(count))
         builder.pod(f"p{at}", of=one.id)
+    if running:
+        _run(message, draw)
     return message
+
+
+def _run(message: pb.Snapshot, draw: random.Random) -> None:
+    """Have some of the pods run, with the devices that first fit gives them; a few nodes are overcommitted."""
+    snapshot = decoded(message)
+    devices = [NodeDevices(snapshot.device_layouts[node.device_layout]) for node in snapshot.nodes]
+    left = [node.allocatable.cpu_milli + draw.choice([0, 0, 0, 2]) for node in snapshot.nodes]
+    for pod, one in zip(message.pods, message.pod_classes, strict=True):
+        at = draw.randrange(len(devices))
+        picks = first_fit(snapshot, devices[at], one.device_requests)
+        if draw.random() < IDLE or picks is None or one.requests.cpu_milli > left[at]:
+            continue
+        left[at] -= one.requests.cpu_milli
+        devices[at].hold(picks)
+        pod.node = message.nodes[at].name
+        pod.movable = draw.random() < MOVABLE
+        for device, amounts in picks:
+            hold(message, pod.node, device, pod.uid, amounts)

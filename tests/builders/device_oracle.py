@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, permutations, product
 
 from stowage_optimizer.model.devices import DeviceLayout
+from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.snapshot import Snapshot
 
 Picks = tuple[tuple[int, dict[str, int]], ...]
@@ -92,3 +93,44 @@ def replay(snapshot: Snapshot, node: NodeDevices, order: Sequence[Sequence[str]]
 def some_order(snapshot: Snapshot, node: NodeDevices, coming: Sequence[Sequence[str]]) -> bool:
     """Return whether pods with these requests can come in any order."""
     return any(replay(snapshot, node, order) is not None for order in permutations(coming))
+
+
+@dataclass(slots=True)
+class DeviceOracle:
+    """Judges assignments of a packing by its snapshot, order by order."""
+
+    snapshot: Snapshot
+    packing: Packing
+    _staying: list[NodeDevices] = field(init=False)
+    _held: dict[str, Picks] = field(init=False, default_factory=dict)
+    _known: dict[object, bool] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        layouts = self.snapshot.device_layouts
+        self._staying = [NodeDevices(layouts[node.device_layout]) for node in self.snapshot.nodes]
+        names = [node.name for node in self.snapshot.nodes]
+        items = {*self.packing.pod_uids}
+        for one in self.snapshot.device_holdings:
+            pick = (one.device, dict(one.amounts))
+            if one.pod_uid in items:
+                self._held[one.pod_uid] = (*self._held.get(one.pod_uid, ()), pick)
+            else:
+                self._staying[names.index(one.node)].hold((pick,))
+
+    def reachable(self, assignment: Assignment) -> bool:
+        """Return whether on every node those that come can do so in some order."""
+        return all(self._node(node, assignment) for node in range(len(self._staying)))
+
+    def _node(self, node: int, assignment: Assignment) -> bool:
+        packing = self.packing
+        here = [item for item, at in enumerate(assignment) if at == node and packing.kind_of[item].requests]
+        key = node, *here
+        if key not in self._known:
+            devices = self._staying[node].copy()
+            for item in here:
+                if packing.current[item] == node:
+                    devices.hold(self._held[packing.pod_uids[item]])
+            coming = [item for item in here if packing.current[item] != node]
+            requests = [self.snapshot.classes[packing.class_ids[item]].device_requests for item in coming]
+            self._known[key] = some_order(self.snapshot, devices, requests)
+        return self._known[key]

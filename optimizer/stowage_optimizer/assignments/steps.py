@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from stowage_optimizer.assignments.builder import NodeLoads
+from stowage_optimizer.assignments.builder import DEVICES, NodeLoads
 from stowage_optimizer.model.packing import Assignment, Packing, as_nodes
 from stowage_optimizer.model.problem import NOWHERE
 
@@ -58,6 +58,8 @@ class Partial:
             node = crowded.pop()
             while (dimension := self._loads.overfull(node)) is not None:
                 leaver = self._leaver(node, dimension)
+                if leaver is None:
+                    break  # with more devices free than others need, first fit may still go wrong
                 crowded += self._make(leaver)
 
     def fits(self, item: int) -> bool:
@@ -91,12 +93,18 @@ class Partial:
         self._loads.add(item, node)
         return [node]
 
-    def _leaver(self, node: int, dimension: int) -> int:
-        """Return the best pod to leave: not evicted, fits elsewhere, large."""
+    def _leaver(self, node: int, dimension: int) -> int | None:
+        """Return the best pod to leave, which is not evicted, fits elsewhere, and is large; None if all have left."""
         kind_of = self._packing.kind_of
+
+        def amount(item: int) -> int:
+            kind = kind_of[item]
+            return len(kind.requests) if dimension == DEVICES else kind.demand[dimension]
+
         return min(
-            (item for item in self._leaving[node] if kind_of[item].demand[dimension]),
-            key=lambda item: (self._wanted[item] is None, not self.fits(item), -kind_of[item].demand[dimension], item),
+            (item for item in self._leaving[node] if amount(item)),
+            key=lambda item: (self._wanted[item] is None, not self.fits(item), -amount(item), item),
+            default=None,
         )
 
 

@@ -59,6 +59,11 @@ class _Slots:
         counters = self.devices[device].counters
         return tuple((self.counters[name], amount) for name, amount in sorted(counters.items()) if amount)
 
+    def share(self, device: int, takes: Takes) -> float:
+        """Return how much of a device is taken: of one that is cut out of another, how much of that."""
+        opened = self.opened(device)
+        return max(sum(amount / max(1, self.offered[slot]) for slot, amount in of) for of in (takes, opened))
+
     def serving(self, choice: DeviceChoice) -> dict[int, Takes]:
         """Return by device that serves ``choice`` what it takes, in the scheduler's order."""
         amounts = {one.device_kind: one.amounts for one in choice.takes}
@@ -192,6 +197,9 @@ class DeviceBins:
             choice=_rows([(choice.count, at) for at, choice in choices], 2).astype(np.int32),
             home=offsets([len(one) for one in homes]),
             home_option=_rows([row for one in homes for row in one], 4).astype(np.int32),
+            share=np.array(
+                [self._share(at, number) for at, found in enumerate(self._choices) for number in range(len(found))]
+            ),
         )
         known = set(items)
         staying = [
@@ -210,6 +218,12 @@ class DeviceBins:
                 options.rows += [options.row(slots, device, takes) for device, takes in served.items()]
                 start.append(len(options.rows))
         return start
+
+    def _share(self, request: int, choice: int) -> float:
+        layouts = range(len(self._slots))
+        served = ((self._slots[at], self._served(at, request)[choice]) for at in layouts)
+        most = max((slots.share(*one) for slots, found in served for one in found.items()), default=0.0)
+        return self._choices[request][choice].count * most
 
     def _offered(self) -> Ints:
         width = max((len(one.offered) for one in self._slots), default=0)

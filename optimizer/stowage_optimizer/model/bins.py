@@ -9,8 +9,11 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stowage_optimizer.model.problem import Indices, Ints
+
+Floats = NDArray[np.float64]
 
 MOST_DEVICES = 16
 """Devices that one pod asks for. Classes that ask for more are left alone."""
@@ -51,6 +54,8 @@ class Bins(NamedTuple):
         How many distinct devices, and of which request it is a choice, shape ``(choices, 2)``.
     home, home_option
         Item ``i`` holds at home what ``home_option[home[i]:home[i + 1]]`` say; as ``option``.
+    share
+        What a choice takes at the most, 1 for as much as one device has, shape ``(choices,)``.
     """
 
     layout: Indices
@@ -67,6 +72,7 @@ class Bins(NamedTuple):
     choice: Indices
     home: Indices
     home_option: Indices
+    share: Floats
 
     def asking(self, requests: Sequence[tuple[int, ...]]) -> "Bins":
         """Return the same for kinds that ask for ``requests``."""

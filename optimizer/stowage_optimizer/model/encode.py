@@ -9,7 +9,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.codec import write
 from stowage_optimizer.model.packing import as_nodes
 from stowage_optimizer.model.snapshot import Refusal
-from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.model.solution import Solution, Turn
 
 LONGEST_DETAIL = 400
 """Characters; readers of the answer accept 16 MiB."""
@@ -34,12 +34,19 @@ def encode_plan(solution: Solution) -> pb.Plan:
         uid, home, node = packing.pod_uids[item], homes[item], nodes[item]
         if home is None:
             assert node is not None  # noqa: S101 - it changes
-            plan.placements.add(pod_uid=uid, node=names[node])
+            _take_turn(plan.placements.add(pod_uid=uid, node=names[node]), solution.turns.get(item))
         elif node is None:
             plan.evictions.add(pod_uid=uid, node=names[home])
         else:
-            plan.moves.add(pod_uid=uid, from_node=names[home], to_node=names[node])
+            move = plan.moves.add(pod_uid=uid, from_node=names[home], to_node=names[node])
+            _take_turn(move, solution.turns.get(item))
     return plan
+
+
+def _take_turn(arrival: pb.Placement | pb.Move, turn: Turn | None) -> None:
+    if turn is not None:
+        arrival.turn = turn.number
+        arrival.devices.extend(turn.devices)
 
 
 def encode_refusals(refusals: Iterable[Refusal]) -> list[pb.Refusal]:

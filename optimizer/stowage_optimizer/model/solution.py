@@ -1,7 +1,7 @@
 """A solution: where each pod ends up, and what is proved of it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from stowage_optimizer.model.certificate import NOTHING_PROVED, Certificate
@@ -86,6 +86,22 @@ class NodesInUse:
         return cheapest if self.price_before_micros else fewest
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """When a pod comes to its node, and which of the node's devices it is given then.
+
+    Parameters
+    ----------
+    number
+        From 1; no two pods have the same.
+    devices
+        Indices into the layout of the node, in the order of the pod's requests.
+    """
+
+    number: int
+    devices: tuple[int, ...]
+
+
 class EndReason(Enum):
     """Why a solve ended; the value is the contract's number."""
 
@@ -102,6 +118,8 @@ class Solution:
     ----------
     tiers
         What is reached and proved, the highest tier first.
+    turns
+        Of the items that come to nodes for devices.
     """
 
     packing: Packing
@@ -111,6 +129,7 @@ class Solution:
     message: str = ""
     gain_by_moves: tuple[GainPoint, ...] = ()
     nodes_in_use: NodesInUse | None = None
+    turns: Mapping[int, Turn] = field(default_factory=dict)
 
     @property
     def optimal(self) -> bool:

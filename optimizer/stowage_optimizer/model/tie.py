@@ -38,6 +38,9 @@ class Tie(ABC):
     divisible: ClassVar[bool] = False
     """Whether a part of a plan that keeps the tie keeps it too."""
 
+    native: ClassVar[bool] = False
+    """Whether strategies keep it by themselves."""
+
     requested: bool = False
     """Whether the request asks for it, and not the cluster: what is proved holds without it."""
 

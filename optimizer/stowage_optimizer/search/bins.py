@@ -10,6 +10,7 @@ carried out.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -142,22 +143,9 @@ def make_bins(problem: Problem) -> SearchBins | None:
 
 def device_shares(bins: Bins) -> Floats:
     """Return by kind the share of devices that one pod asks for, 1 for a whole one."""
-    capacity = np.ones((len(bins.start), bins.left.shape[1]))
-    for layout in range(len(bins.start)):
-        capacity[layout] = bins.left[bins.layout == layout].max(axis=0, initial=1)
-    choices = np.zeros(len(bins.choice))
-    for choice, (count, _) in enumerate(bins.choice.tolist()):
-        for layout in range(len(bins.start)):
-            for _, first, end, opened in bins.option[bins.start[layout, choice] : bins.start[layout, choice + 1]]:
-                taken = bins.take[first:opened]
-                shares = taken[:, 1] / capacity[layout, taken[:, 0]]
-                # The slices of a partition are worth more than that it is given once.
-                share = shares[end - first :].sum() or shares.max(initial=0.0)
-                choices[choice] = max(choices[choice], count * share)
-    requests = [choices[first:end].max(initial=0.0) for first, end in bins.request]
-    return np.array(
-        [sum(requests[at] for at in bins.asked[first:end]) for first, end in zip(bins.ask, bins.ask[1:], strict=False)]
-    )
+    requests = [bins.share[first:end].max(initial=0.0) for first, end in bins.request.tolist()]
+    kinds = pairwise(bins.ask.tolist())
+    return np.array([sum(requests[at] for at in bins.asked[first:end].tolist()) for first, end in kinds], np.float64)
 
 
 @inlined
@@ -689,6 +677,12 @@ def _anybody_came(at: int, bins: SearchBins) -> bool:
     return False
 
 
+def arranger_of(problem: Problem) -> "Arranger | None":
+    """Return what says in what order pods can come; None if no pod asks for devices."""
+    bins = make_bins(problem)
+    return None if bins is None else Arranger(problem, bins)
+
+
 class Arranger:
     """Says in what order pods can come to a node, and which devices they get then.
 
@@ -703,6 +697,8 @@ class Arranger:
 
     def fits(self, node: int, members: Sequence[int]) -> bool:
         """Return whether an order is known in which ``members`` that are not at home come to ``node``."""
+        if all(self._home[item] == node for item in members):
+            return True
         alike = [-1 - item if self._home[item] == node else int(self._kind[item]) for item in members]
         key = (node, *sorted(alike))
         if key not in self._known:
@@ -711,15 +707,17 @@ class Arranger:
 
     def arrivals(self, node: int, members: Sequence[int]) -> list[tuple[int, tuple[int, ...]]] | None:
         """Return who comes in which order, and the devices of each in the order of its requests; None if unknown."""
-        coming = self._arrange(node, members)
-        if coming < 0:
+        if self._arrange(node, members) < 0:
             return None
-        bins = self._bins
-        found = []
-        for item in bins.order[:coming].tolist():
-            options = bins.chosen[item, 1 : 1 + bins.chosen[item, 0]]
-            found.append((item, tuple(bins.option[options, 0].tolist())))
-        return found
+        return [(item, tuple(self._bins.option[options, 0].tolist())) for item, options in self.given(node, members)]
+
+    def given(self, node: int, members: Sequence[int]) -> list[tuple[int, Indices]]:
+        """Return who comes in which order, and the options of each; nobody if no order is known."""
+        coming, bins = self._arrange(node, members), self._bins
+        return [
+            (item, bins.chosen[item, 1 : 1 + bins.chosen[item, 0]].copy())
+            for item in bins.order[: max(0, coming)].tolist()
+        ]
 
     def _arrange(self, node: int, members: Sequence[int]) -> int:
         self._bins.members[: len(members)] = members

@@ -15,6 +15,7 @@ from stowage_optimizer.model.snapshot import Snapshot
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.consolidate.strategy import Consolidate
+from stowage_optimizer.stages.finish.arrival_turns import GiveTurns
 from stowage_optimizer.stages.finish.cheapest_replicas import DisruptCheapest
 from stowage_optimizer.stages.finish.gain_curve import DrawCurve
 from stowage_optimizer.stages.preferences import LOOKING, Prefer
@@ -96,6 +97,8 @@ def solve(strategy: Strategy, packings: Packings, budget: TimeBudget, publish: P
         Searches; there is one only for the objective `CONSOLIDATE`.
     """
     stages = tuple(_stages(strategy, packings, budget))
+    if packings.snapshot.device_requests:
+        stages = (*stages, GiveTurns())
     packing = packings.related if packings.asks_for_relations else packings.plain
     known = Solution(packing, packing.current)
     return run_stages(stages, known, budget, publish)
@@ -127,7 +130,7 @@ def _stages(strategy: Strategy, packings: Packings, budget: TimeBudget) -> Itera
 def _find(strategy: Strategy, packing: Packing, budget: TimeBudget) -> Stage:
     """Return the stage that finds a plan with all that ties pods to each other."""
     packing = within_limits(packing, budget.options.limits)
-    return KeepTies(strategy, packing) if packing.ties else Search(strategy, packing)
+    return Search(strategy, packing) if all(tie.native for tie in packing.ties) else KeepTies(strategy, packing)
 
 
 def _finish(packing: Packing) -> tuple[Stage, ...]:

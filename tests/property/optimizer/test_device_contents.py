@@ -1,14 +1,22 @@
 """Which pods can be on a node together, and in what order they come, against every order."""
 
+import random
 from collections import Counter
 
+import numpy as np
 import pytest
 from device_fleets import decoded, random_fleet
-from device_oracle import NodeDevices, replay, some_order
+from device_oracle import DeviceOracle, NodeDevices, replay, some_order
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
-from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.search.bins import Arranger, make_bins
+from stowage_optimizer.model.packing import Packing, as_assignment
+from stowage_optimizer.search.bins import Arranger, SearchBins, give_back, make_bins
+from stowage_optimizer.search.compiling import compiled
+from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
+from stowage_optimizer.search.placement import enter, nothing_frozen
+from stowage_optimizer.search.repair import Repairer
+from stowage_optimizer.search.search_arrays import make_arrays
+from stowage_optimizer.search.state import NODE, PLACED, make_state
 
 
 def arranger_of(packing: Packing) -> Arranger:
@@ -22,14 +30,18 @@ def test_an_order_is_found_that_first_fit_follows_wherever_there_is_one(block: i
     """What the search says fits the scheduler must find room for; and little that fits may stay unseen."""
     seen: Counter[str] = Counter()
     for seed in range(100 * block, 100 * block + 100):
-        snapshot = decoded(random_fleet(seed))
+        snapshot = decoded(random_fleet(seed, running=False))
         packing = reduce_snapshot(snapshot)
         if packing.bins is None:
             continue
         arranger = arranger_of(packing)
         for node, one in enumerate(snapshot.nodes):
             layout = snapshot.device_layouts[one.device_layout]
-            asking = [item for item, kind in enumerate(packing.kind_of) if kind.requests and node in kind.eligible]
+            asking = [
+                item
+                for item, kind in enumerate(packing.kind_of)
+                if kind.requests and node in kind.eligible and packing.current[item] is None
+            ]
             requests = {item: snapshot.classes[packing.class_ids[item]].device_requests for item in asking}
             for length in range(1, len(asking) + 1):
                 members = asking[:length]
@@ -47,3 +59,54 @@ def test_an_order_is_found_that_first_fit_follows_wherever_there_is_one(block: i
     assert seen["missed"] == 0, seen
     assert seen["found"] > 50
     assert seen["impossible"] > 50
+
+
+def test_whatever_is_wanted_what_is_made_of_it_can_be_reached() -> None:
+    """Search and bounds offer what knows little of devices, or nothing: only what can be carried out is published."""
+    kept = 0
+    for seed in range(150):
+        snapshot = decoded(random_fleet(seed, nodes=3, pods=7, tiers=2))
+        packing = reduce_snapshot(snapshot)
+        if packing.bins is None:
+            continue
+        oracle = DeviceOracle(snapshot, packing)
+        draw = random.Random(seed)  # noqa: S311 - not for secrets
+        for strict in (True, False):
+            repairer = Repairer(packing.problem, strict=strict)
+            for _ in range(4):
+                wanted = [draw.choice([*kind.eligible, -1]) for kind in packing.kind_of]
+
+                repaired = repairer.repair(np.array(wanted, np.int32))
+
+                assert oracle.reachable(as_assignment(repaired)), (seed, wanted)
+                kept += int((repaired == wanted).sum())
+    assert kept > 1000
+
+
+@pytest.mark.parametrize("phase", [PLACING, STABILISING])
+def test_the_search_gives_back_what_it_takes(phase: int) -> None:
+    """A slot that is lost or won at each step would soon say anything."""
+    for seed in range(40):
+        packing = reduce_snapshot(decoded(random_fleet(seed, nodes=4, pods=12, tiers=2)))
+        problem = packing.problem
+        bins = make_bins(problem)
+        if bins is None:
+            continue
+        arrays = make_arrays(problem, strict=True)
+        state = make_state(arrays, problem.tiers, seed)
+        start = Repairer(problem, strict=True).repair(problem.home)
+        enter(start, problem.tiers - 1, nothing_frozen(arrays), arrays, state, bins)
+        state.goal[PLACED] = len(problem.home) + 1
+
+        explore(500, problem.tiers - 1, phase, 0.5, 0.05, arrays, state, bins)
+
+        for item in range(len(problem.home)):
+            if (node := state.items[item, NODE]) >= 0:
+                take_off(item, node, bins)
+        assert (bins.left == bins.empty).all()
+        assert (bins.held == bins.kept).all()
+
+
+@compiled
+def take_off(item: int, at: int, bins: SearchBins) -> None:
+    give_back(item, at, bins)

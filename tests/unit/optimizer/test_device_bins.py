@@ -16,11 +16,10 @@ def sharing(*holdings: tuple[int, str, int]) -> pb.Snapshot:
     half = add_request(message, "half", (1, {"a": {"share": 50}}))
     builder.pod_class("halves").device_requests.append(half)
     builder.pod("waits", of="halves")
-    for at, (device, uid, share) in enumerate(holdings):
+    for device, uid, share in holdings:
         if uid and uid not in {pod.uid for pod in message.pods}:
             builder.pod(uid, of="halves", node="n0")
-        hold(message, "n0", device, uid, share=share)
-        assert at < len(message.device_holdings)
+        hold(message, "n0", device, uid, {"share": share})
     return message
 
 
@@ -80,6 +79,6 @@ def test_devices_that_nobody_asks_for_change_nothing() -> None:
     message = SnapshotBuilder().node("n0").pod("p0", cpu_milli=1).message
     add_shared(message, "two", ["a", "a"])
     message.nodes[0].device_layout = "two"
-    hold(message, "n0", 0, "", share=10)
+    hold(message, "n0", 0, "", {"share": 10})
 
     assert reduce_snapshot(decoded(message)).bins is None

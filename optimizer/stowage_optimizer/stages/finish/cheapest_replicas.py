@@ -98,5 +98,7 @@ class DisruptCheapest(Stage):
             for class_id, *cost in zip(pods.class_id, pods.deletion_cost, pods.age_s, strict=True)
             if costs.setdefault(class_id, (cost[0], cost[1])) != (cost[0], cost[1])
         }
-        flags = np.array([one in varied for one in pods.classes], np.bool_)
+        classes = self.packing.snapshot.classes
+        # Replicas on one node hold different devices: who leaves makes a difference there.
+        flags = np.array([one in varied and not classes[one].device_requests for one in pods.classes], np.bool_)
         return flags[pods.class_number[self.packing.pod_numbers]]

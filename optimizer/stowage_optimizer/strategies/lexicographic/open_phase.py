@@ -107,6 +107,9 @@ class AttemptContext:
 
     Parameters
     ----------
+    packing
+        The problem that bounds are asked about: with devices, one in which they are amounts or do not matter, so that
+        whatever can be carried out is feasible.
     searches
         Exact searches by tier, which several phases continue.
     programs
@@ -130,7 +133,7 @@ class AttemptContext:
 
     def question(self, phase: OpenPhase) -> Question:
         """Return what the bounds are asked of ``phase``."""
-        return Question(self.shared.problem, phase.tier, phase.phase, phase.value)
+        return Question(self.packing.problem, phase.tier, phase.phase, phase.value)
 
     def program(self, phase: OpenPhase) -> TierProgram:
         """Return the program of the tier, which its phases share."""

@@ -103,7 +103,7 @@ class Attempt:
             return
         if self.phase.tier not in self.context.searches:
             yield self._moves(MOVES_SHARES[0])
-        problem = self.context.shared.problem
+        problem = self.context.packing.problem
         if len(problem.room) * len(problem.demand) <= FEW_COUNTS and overcommitted(problem).any():
             yield self._counting(COUNTING_SHARES[0])
         yield from self._prices()

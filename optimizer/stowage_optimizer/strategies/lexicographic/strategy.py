@@ -8,7 +8,7 @@ whatever the working threads, one for the search and one for proofs, are doing t
 import math
 import os
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
 from stowage_optimizer.bounds.proofs import trivial_bounds
@@ -152,9 +152,12 @@ class Work:
     packing: Packing
     budget: TimeBudget
     _deadline: float = field(init=False)
+    _relaxed: Packing = field(init=False)
 
     def __post_init__(self) -> None:
         self._deadline = self.budget.ends - MARGIN_S
+        # What holds for pods that find devices everywhere holds for all.
+        self._relaxed = self.packing if self.packing.bins is None else replace(self.packing, bins=None)
 
     def run(self) -> None:
         """Work until all is proved or time is up, then close the shared state."""
@@ -177,7 +180,7 @@ class Work:
             return
         search = threading.Thread(target=self._search, args=(local_search,), name="search")
         search.start()
-        Prover(self.shared, self.packing, self.budget, work_clock).prove(self._deadline)
+        Prover(self.shared, self._relaxed, self.budget, work_clock).prove(self._deadline)
         search.join()
 
     def _search(self, local_search: LocalSearch) -> None:
@@ -200,7 +203,7 @@ class Work:
         local_search.run(start)
         if not shared.proved(lowest):
             clock = local_search.work_clock
-            Prover(shared, self.packing, self.budget, clock, lowest).prove(end)
+            Prover(shared, self._relaxed, self.budget, clock, lowest).prove(end)
 
     def _refute(self, work_clock: WorkClock) -> None:
         """Try every plan with fewer moves, where that is all there is to gain."""
@@ -217,7 +220,7 @@ class Work:
         total = self._deadline - began
         if work_clock.deterministic:
             total = self.budget.limit_s
-        prover = Prover(self.shared, self.packing, self.budget, work_clock)
+        prover = Prover(self.shared, self._relaxed, self.budget, work_clock)
         for turn in TURNS:
             until = began + turn * total
             local_search.run(work_clock.now() + (until - work_clock.now()) / 2)
