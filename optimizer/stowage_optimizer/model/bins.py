@@ -5,7 +5,7 @@ served by one of its choices, a choice by so many distinct devices, each by one 
 """
 
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +78,15 @@ class Bins(NamedTuple):
         """Return the same for kinds that ask for ``requests``."""
         asked = np.array([*chain.from_iterable(requests)], np.int32)
         return self._replace(ask=offsets([len(one) for one in requests]), asked=asked)
+
+    @property
+    def shares(self) -> Floats:
+        """What a pod of each kind takes of devices at the most, 1 for as much as one device has, shape ``(kinds,)``."""
+        requests = [self.share[first:end].max(initial=0.0) for first, end in self.request.tolist()]
+        kinds = pairwise(self.ask.tolist())
+        return np.array(
+            [sum(requests[at] for at in self.asked[first:end].tolist()) for first, end in kinds], np.float64
+        )
 
     def beside(self, members: Sequence[int], others: Sequence[tuple[int, Indices]]) -> "Bins":
         """Return the bins of the items ``members``, beside what others take.

@@ -10,12 +10,11 @@ carried out.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from stowage_optimizer.model.bins import MOST_DEVICES, Bins
+from stowage_optimizer.model.bins import MOST_DEVICES
 from stowage_optimizer.model.problem import Flags, Indices, Ints, Problem
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.search_arrays import Floats
@@ -120,7 +119,7 @@ def make_bins(problem: Problem) -> SearchBins | None:
         distinct=np.ascontiguousarray(bins.choice[:, 0]),
         kind=problem.kind,
         home_node=problem.home,
-        size=device_shares(bins),
+        size=bins.shares,
         left=bins.left.copy(),
         held=bins.held.copy(),
         chosen=options,
@@ -139,13 +138,6 @@ def make_bins(problem: Problem) -> SearchBins | None:
         held_before=np.zeros(bins.held.shape[1], np.int32),
         steps=np.zeros(1, np.int64),
     )
-
-
-def device_shares(bins: Bins) -> Floats:
-    """Return by kind the share of devices that one pod asks for, 1 for a whole one."""
-    requests = [bins.share[first:end].max(initial=0.0) for first, end in bins.request.tolist()]
-    kinds = pairwise(bins.ask.tolist())
-    return np.array([sum(requests[at] for at in bins.asked[first:end].tolist()) for first, end in kinds], np.float64)
 
 
 @inlined
@@ -313,6 +305,20 @@ def give_again(item: int, at: int, bins: SearchBins) -> None:
     for index in range(number):
         bins.chosen[item, 1 + index] = bins.saved[item, 1 + index]
         _hold(bins.option[bins.chosen[item, 1 + index]], at, bins)
+
+
+@inlined
+def whole_shares(at: int, bins: SearchBins) -> float:
+    """Return how much what is free of shared devices is in few of them, 1 for each that is idle."""
+    total, layout = 0.0, bins.layout[at]
+    if layout < 0:
+        return total
+    for device in range(bins.held.shape[1]):
+        slot = bins.slot[layout, device]
+        if slot < bins.slot[layout, device + 1] and bins.empty[at, slot] > 1:
+            free = bins.left[at, slot] / bins.empty[at, slot]
+            total += free * free
+    return total
 
 
 @compiled

@@ -93,7 +93,7 @@ def explore(
                 list_moved(tier, items, lists, counters)
         chosen, focus = choose_nodes(selected, stabilising, items, nodes, lists, counters, rng)
         if not stabilising:
-            before = concentration(selected, chosen, free, inverse, binding)
+            before = concentration(selected, chosen, free, inverse, binding, bins)
         taken = destroy(selected, chosen, focus, width, demand, free, items, nodes, repair_set, rng, bins)
         taken = add_waiting(taken, lists, counters, repair_set, rng)
         sort_repair_set(taken, tier, strict, shares, sizes, binding, items, repair_set, key, rng)
@@ -107,7 +107,7 @@ def explore(
         )  # fmt: skip
         sign = _compare(taken, tier, strict, items, repair_set, delta)
         if sign == 0 and not stabilising:
-            gain = concentration(selected, chosen, free, inverse, binding) - before
+            gain = concentration(selected, chosen, free, inverse, binding, bins) - before
             gain += 1.5 * smaller(taken, sizes, items, repair_set)
             accepted = _accepts(gain, heat, rng)
         elif sign == 0:

@@ -1,7 +1,7 @@
 """One neighbourhood of the local search: empty a few nodes, and fill them again."""
 
 from stowage_optimizer.model.problem import Flags, Indices, Ints
-from stowage_optimizer.search.bins import SearchBins, give_again, remember
+from stowage_optimizer.search.bins import SearchBins, give_again, remember, whole_shares
 from stowage_optimizer.search.compiling import inlined
 from stowage_optimizer.search.placement import has_room, may_come, put, settle_down, take
 from stowage_optimizer.search.search_arrays import Floats, Width
@@ -211,7 +211,10 @@ def repair(
 
 
 @inlined
-def concentration(selected: Indices, chosen: int, free: Ints, inverse: Floats, binding: int) -> float:
+def concentration(
+    selected: Indices, chosen: int, free: Ints, inverse: Floats, binding: int,
+    bins: SearchBins | None,
+) -> float:  # fmt: skip
     """Return how much the free room of the selected nodes is in few places.
 
     Large and even gaps count more than the same room in crumbs, since the next
@@ -228,6 +231,8 @@ def concentration(selected: Indices, chosen: int, free: Ints, inverse: Floats, b
             least = min(least, gap)
         pairs = max(1, binding * (binding - 1))
         total += (gaps * gaps - squares) / pairs + 0.5 * least * least
+        if bins is not None:
+            total += whole_shares(at, bins)
     return total
 
 

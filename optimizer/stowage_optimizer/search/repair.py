@@ -55,7 +55,10 @@ class Repairer:
         self._passes = STRICT_PASSES if strict else PAPER_PASSES
         mean = np.maximum(problem.room, 0).sum(axis=0) / max(1, len(problem.room))
         self._inverse: Floats = 1 / np.maximum(mean, 1)
-        size = (problem.demand * self._inverse).max(axis=1, initial=0.0)[problem.kind]
+        sizes = (problem.demand * self._inverse).max(axis=1, initial=0.0)
+        if problem.bins is not None:
+            sizes = np.maximum(sizes, problem.bins.shares)
+        size = sizes[problem.kind]
         tier = problem.tier[problem.kind]
         order = np.lexsort((-size, tier))
         self._order = order.astype(np.int32)

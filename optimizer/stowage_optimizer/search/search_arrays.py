@@ -77,6 +77,10 @@ def make_arrays(problem: Problem, *, strict: bool) -> SearchArrays:
     shares = demand * inverse
     mean = shares.sum(axis=1) / max(1, np.count_nonzero(inverse))
     sizes = np.column_stack([shares.max(axis=1, initial=0.0), mean])
+    if problem.bins is not None:
+        # A device that is short is as good as a dimension.
+        devices = problem.bins.shares
+        sizes = np.column_stack([np.maximum(sizes[:, 0], devices), sizes[:, 1] + devices])
     room, mask, allowed = _closed(problem)
     return SearchArrays(
         width=_width(len(scarce)),
