@@ -23,11 +23,12 @@ from stowage_optimizer.model.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class ReducedSnapshot:
-    """A snapshot as message and as model, and the packing that it is reduced to."""
+    """A snapshot as message and as model, the packing that it is reduced to, and what is asked about in its stead."""
 
     message: pb.Snapshot
     snapshot: Snapshot
     packing: Packing
+    relaxed: Packing | None = None
 
     @property
     def left_alone(self) -> set[str]:
@@ -46,6 +47,7 @@ class ReducedSnapshot:
         writer = SolutionWriter(packing, policy)
         plan = encode_plan(writer.write(assignment, trivial_bounds(packing)))
         reached = score(packing, assignment, policy)
+        packing = self.relaxed or packing
         problem = packing.problem
         nodes = np.array([-1 if node is None else node for node in assignment])
         by_priority = {tier.priority: tier for tier in plan.tiers}

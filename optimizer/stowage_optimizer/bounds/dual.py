@@ -10,7 +10,7 @@ from stowage_optimizer.bounds.lagrangian import Evaluation
 from stowage_optimizer.bounds.phase import SCALE, Bound, Duals, Phase, Question
 from stowage_optimizer.bounds.scope import Scope, from_maximum, make_scope, sum_weights, to_maximum
 from stowage_optimizer.bounds.tier_program import SLACK, TierProgram
-from stowage_optimizer.model.certificate import DualBound, PodPrice, ProofMethod, RequirementPrice
+from stowage_optimizer.model.certificate import DeviceWeights, DualBound, PodPrice, ProofMethod, RequirementPrice
 from stowage_optimizer.model.options import Clock
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import Ints
@@ -166,4 +166,5 @@ def dual_certificate(
             RequirementPrice(packing.tiers[row.tier], row.phase.value, int(price))
             for row, price in zip(scope.requirements, bound.prices.requirement, strict=True)
         ),
+        device_weights=tuple(map(DeviceWeights, packing.device_weights)),
     )

@@ -1,5 +1,6 @@
 """Certificates: what is proved of one phase of one tier, and how."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -53,12 +54,20 @@ class RequirementPrice:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceWeights:
+    """Weight of a device of each request, by its id; see the contract."""
+
+    weights: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class DualBound:
     """Prices that prove a bound, in parts of ``scale``; see the contract."""
 
     scale: int
     pods: tuple[PodPrice, ...]
     requirements: tuple[RequirementPrice, ...]
+    device_weights: tuple[DeviceWeights, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The packing problem: what is left of a snapshot when only numbers matter."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,6 +70,9 @@ class Packing:
     bins
         Devices that items share or that overlap; None if no item asks for any. What each kind asks for is filled in by
         `problem`.
+    device_weights
+        Weight of a device of each request, by its id, for each of the last dimensions: these stand for ``bins`` in a
+        relaxation.
     """
 
     node_names: tuple[str, ...]
@@ -83,6 +86,7 @@ class Packing:
     snapshot: Snapshot = NO_SNAPSHOT
     ties: tuple[Tie, ...] = ()
     bins: Bins | None = None
+    device_weights: tuple[Mapping[str, int], ...] = ()
 
     @cached_property
     def problem(self) -> Problem:

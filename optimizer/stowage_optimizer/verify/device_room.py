@@ -66,6 +66,7 @@ class Request:
     """A request's message, read once: its alternatives, each with a count and what is taken by kind of device."""
 
     def __init__(self, message: pb.DeviceRequest) -> None:
+        self.id = message.id
         self.choices = [
             (choice.count, {take.device_kind: dict(take.amounts) for take in choice.takes if take.device_kind})
             for choice in message.first_available
@@ -97,20 +98,20 @@ class Devices:
     ----------
     layout_of
         The layout of each node that has one.
-    requests_of
-        The requests of each class that has any, in order.
+    requests, requests_of
+        The requests by id, and those of each class that has any, in order.
     holdings
         By node.
     """
 
     def __init__(self, snapshot: pb.Snapshot) -> None:
         layouts = {one.id: Layout(one) for one in snapshot.device_layouts}
-        requests = {one.id: Request(one) for one in snapshot.device_requests}
+        self.requests = {one.id: Request(one) for one in snapshot.device_requests}
         self.layout_of = {
             one.name: layouts[one.device_layout] for one in snapshot.nodes if one.device_layout in layouts
         }
         self.requests_of = {
-            one.id: [requests[name] for name in one.device_requests if name in requests]
+            one.id: [self.requests[name] for name in one.device_requests if name in self.requests]
             for one in snapshot.pod_classes
             if one.device_requests
         }

@@ -6,11 +6,12 @@ given the first devices that serve it, as the scheduler does.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.case import Case
-from stowage_optimizer.verify.device_room import DeviceRoom, Devices, Layout, Unfit, first_fit
+from stowage_optimizer.verify.device_room import Amounts, DeviceRoom, Devices, Layout, Request, Unfit, first_fit
 from stowage_optimizer.verify.violation import Violation
 
 
@@ -119,3 +120,51 @@ def leaves(case: Case, uid: str, node: str) -> bool:
 
 def _names(layout: Layout, devices: Sequence[int]) -> str:
     return ", ".join(map(layout.name, devices)) or "none"
+
+
+def held_otherwise(case: Case) -> set[str]:
+    """Return the running pods that hold other devices than they would be given anew.
+
+    No strategy moves them: they stay, and keep what they hold.
+    """
+    known = case.index.devices
+    if known is None:
+        return set()
+    held: defaultdict[str, list[tuple[str, int, Amounts]]] = defaultdict(list)
+    for node, holdings in known.holdings.items():
+        for device, uid, amounts in holdings:
+            if uid:
+                held[uid].append((node, device, amounts))
+    found = set()
+    for uid, pod in case.pods.items():
+        asked = known.requests_of.get(pod.class_id, ())
+        if pod.node and (asked or uid in held):
+            layout = known.layout_of.get(pod.node)
+            here = [_content(layout, device, amounts) for node, device, amounts in held[uid] if node == pod.node]
+            if len(here) < len(held[uid]) or not _serves(layout, here, asked):
+                found.add(uid)
+    return found
+
+
+_Held = tuple[int, frozenset[tuple[str, int]]]
+
+
+def _content(layout: Layout | None, device: int, amounts: Amounts) -> _Held:
+    """Return a device and what is held of it; of one that is not shared that is always all."""
+    if layout and not layout.shared[device]:
+        amounts = {"device": 1}
+    return device, frozenset((name, amount) for name, amount in amounts.items() if amount)
+
+
+def _serves(layout: Layout | None, held: Sequence[_Held], asked: Sequence[Request]) -> bool:
+    """Return whether ``held`` is what some alternatives of the requests take, and nothing else."""
+    if not asked or layout is None:
+        return not asked and not held
+    for (count, _), options in zip(asked[0].choices, asked[0].options(layout), strict=True):
+        served = {_content(layout, *one) for one in options}
+        fitting = [at for at, one in enumerate(held) if one in served]
+        for chosen in combinations(fitting, count):
+            rest = [one for at, one in enumerate(held) if at not in chosen]
+            if len({held[at][0] for at in chosen}) == count and _serves(layout, rest, asked[1:]):
+                return True
+    return False

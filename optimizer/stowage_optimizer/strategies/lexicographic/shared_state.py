@@ -8,6 +8,7 @@ from stowage_optimizer.bounds.phase import Phase
 from stowage_optimizer.bounds.proofs import Proof, TierBounds
 from stowage_optimizer.model.objective import Score, TierScore, value_of
 from stowage_optimizer.model.options import Clock
+from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Problem
 from stowage_optimizer.search.repair import Repairer
 
@@ -110,11 +111,14 @@ class SharedState:
     ----------
     strict
         Whether running pods are kept before pending ones of their tier are placed.
+    relaxed
+        What the bounds are asked about, once that is known.
     """
 
     problem: Problem
     strict: bool
     bounds: list[TierBounds]
+    relaxed: Packing | None = None
     assignment: Indices = field(init=False)
     value: Score = field(init=False)
     version: int = 0

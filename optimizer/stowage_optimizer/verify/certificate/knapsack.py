@@ -11,7 +11,7 @@ MOST_MIXED = 4
 """Resources, the scarcest, that are mixed with each other."""
 
 MOST_STEPS = 3_000_000
-"""Steps after which a node counts as too hard; some tens of seconds."""
+"""Steps after which a node is too hard, and fractions of pods count; some tens of seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,10 @@ class Choice:
     most: int
 
 
-def most_valuable(choices: Sequence[Choice], room: Sequence[int], slack: int) -> int | None:
-    """Return a number that no content of the node exceeds; None if it is too hard.
+def most_valuable(choices: Sequence[Choice], room: Sequence[int], slack: int) -> int:
+    """Return a number that no content of the node exceeds.
+
+    It is at most ``slack`` above the most valuable one's, unless that is too hard to find.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ def most_valuable(choices: Sequence[Choice], room: Sequence[int], slack: int) ->
     factors = min(_factors(useful, room), key=lambda way: _worth(useful, way, room))
     search = _Search(_dense(useful, factors), factors, slack)
     search.explore(0, 0, list(room))
-    return None if search.steps > MOST_STEPS else search.best + slack
+    return _worth(useful, factors, room) if search.steps > MOST_STEPS else search.best + slack
 
 
 def _scarce(choices: Sequence[Choice], room: Sequence[int]) -> tuple[list[Choice], list[int]]:

@@ -11,6 +11,8 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.accounting import count_tiers
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.certificate.conflict_amounts import Amounts
+from stowage_optimizer.verify.certificate.device_weights import DeviceAmounts
+from stowage_optimizer.verify.devices import held_otherwise
 from stowage_optimizer.verify.index import amounts
 from stowage_optimizer.verify.movability import budget_problems
 
@@ -76,6 +78,7 @@ class Pods:
     left_alone: Collection[str]
     groups: list[Group] = field(init=False)
     fixed: set[str] = field(init=False)
+    devices: DeviceAmounts = field(init=False)
 
     def __post_init__(self) -> None:
         case = self.case
@@ -87,6 +90,7 @@ class Pods:
         ]
         self.fixed = set()
         undisrupted = self._undisrupted_priorities()
+        keeping = held_otherwise(case)
         for class_id, uids in case.index.members.items():
             priority = case.index.priority[class_id]
             fixed = {uid for uid in uids if case.before(uid)}
@@ -94,13 +98,17 @@ class Pods:
             if not alone and priority not in undisrupted:
                 held = {exempt for exempt in (False, True) if any(budget_problems(case, class_id, exempt=exempt))}
                 fixed = {
-                    uid for uid in fixed if not case.pods[uid].movable or case.pods[uid].exempt_from_budget in held
+                    uid
+                    for uid in fixed
+                    if not case.pods[uid].movable or case.pods[uid].exempt_from_budget in held or uid in keeping
                 }
             self.fixed |= fixed
             # Without a price pods may go anywhere at no cost.
             free = tuple(uid for uid in uids if uid not in fixed and uid not in named)
             if free and not alone and priority >= self.claim.priority:
                 self.groups.append(Group(free, priority, case.index.worth[class_id], 0, 0))
+        weights = [dict(one.weights) for one in self.claim.dual.device_weights]
+        self.devices = DeviceAmounts(case, weights, self.fixed)
 
     def problems(self) -> Iterator[str]:
         """Yield what makes the prices unfit to prove anything."""

@@ -115,8 +115,8 @@ Signature = tuple[tuple[int, ...], tuple[Choice, ...]]
 """All that the most valuable content of a node depends on."""
 
 
-def proved_bound(pods: Pods, weights: Weights, slack: int) -> int | None:
-    """Return the bound that the claim's prices prove; None if a node is too hard.
+def proved_bound(pods: Pods, weights: Weights, slack: int) -> int:
+    """Return the bound that the claim's prices prove.
 
     Parameters
     ----------
@@ -132,8 +132,6 @@ def proved_bound(pods: Pods, weights: Weights, slack: int) -> int | None:
     nodes = _Nodes(pods, weights).signatures()
     for (room, choices), number in nodes.items():
         each = most_valuable(choices, room, slack // len(pods.case.nodes))
-        if each is None:
-            return None
         total += number * each
     value = total // claim.dual.scale + weights.constant(claim.phase, claim.priority)
     if claim.phase == pb.PHASE_PLACE:
@@ -174,7 +172,7 @@ class _Nodes:
     def _need(self, group: Group) -> Counter[str]:
         """Return what each pod of the group takes at the least."""
         classes = {self.pods.case.class_id(uid): uid for uid in group.uids}
-        each = [self.pods.amounts.taken(uid) for uid in classes.values()]
+        each = [self.pods.amounts.taken(uid) + self.pods.devices.taken(name) for name, uid in classes.items()]
         return reduce(and_, each)
 
     def signatures(self) -> Counter[Signature]:
@@ -183,7 +181,7 @@ class _Nodes:
         return Counter(self._signature(name, load[name]) for name in load)
 
     def _signature(self, node: str, load: Counter[str]) -> Signature:
-        offered = self.pods.amounts.offered(node)
+        offered = self.pods.amounts.offered(node) + self.pods.devices.offered(node)
         free = [offered[name] - load[name] for name in self.names]
         home = [0] * len(free)
         choices = []
@@ -206,5 +204,5 @@ class _Nodes:
         return sum(
             pods - self._of_class_here[at, name, node]
             for name, pods in self._classes[at].items()
-            if not problems(name, node)
+            if not problems(name, node) and self.pods.devices.served(name, node)
         )
