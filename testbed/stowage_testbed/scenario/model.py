@@ -333,7 +333,7 @@ def choose_headlines(scenario: Scenario) -> tuple[str, ...]:
 BEFORE, AFTER = "before", "after"  # The checkpoints before the optimiser packs, and after it
 
 
-def imply_steps(workload: Sequence[Workload]) -> tuple[Step, ...]:
+def imply_steps(workload: Sequence[Workload | ObjectSpec]) -> tuple[Step, ...]:
     """Have a deterministic scheduler place the workload, then the optimiser pack what is there."""
     return make_steps(
         (

@@ -159,12 +159,13 @@ def test_several_report_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 pytestmark = pytest.mark.e2e
 
 
-def test_one_command_goes_from_nothing_to_a_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [["--nodes", "6"], ["--nodes", "4", "--gpus"]])
+def test_one_command_goes_from_nothing_to_a_page(options: list[str], tmp_path: Path) -> None:
     """Pods wait, fewer wait afterwards, the page is there, and nothing is left."""
     before = {cluster.name for cluster in list_clusters()}
 
     done = subprocess.run(
-        [*STOWAGE, MAIN, "try", "--nodes", "6"], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
+        [*STOWAGE, MAIN, "try", *options], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
     )
 
     assert done.returncode == 0, done.stderr
