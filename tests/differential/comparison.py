@@ -59,6 +59,7 @@ PLUGINS: Mapping[str, frozenset[str]] = {
     "NodeResourcesFit": frozenset({"capacity"}),
     "InterPodAffinity": frozenset({"pod-affinity", "pod-anti-affinity"}),
     "PodTopologySpread": frozenset({"topology-spread"}),
+    "DynamicResources": frozenset({"devices"}),
 }
 """Rules by the plugin that refuses in the rehearsal."""
 
