@@ -27,6 +27,8 @@ type Place struct {
 	// settled are for pods that already wait; they are open from the start. inFlight are for replacements of moves that are
 	// under way, unopened for those of moves that have not started.
 	settled, inFlight, unopened int
+	// turns are those of the pods that have not arrived, the lowest first; none where the order does not matter.
+	turns []int32
 }
 
 // open are the places that pods may take now.
@@ -62,17 +64,20 @@ type Places struct {
 	outstanding map[string]resources.Vector
 	// owned are the places by owner. It does not change once all places are added.
 	owned map[types.UID][]*Place
+	// turns are those on each node that has any; inTurn is a set that is handed out, nil after a change.
+	turns  map[string]*turnsOf
+	inTurn sets.Set[string]
 }
 
 func newPlaces() *Places {
 	return &Places{byKey: map[snapshot.ReplicaKey]map[string]*Place{}, open: map[snapshot.ReplicaKey]int{},
 		replacements: map[snapshot.ReplicaKey]int{}, holders: map[types.UID]*holder{}, moving: map[string]resources.Vector{},
-		needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}}
+		needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}, turns: map[string]*turnsOf{}}
 }
 
 // add adds so many places to those with their key on their node. It must not be called once the places are in use.
 func (p *Places) add(made Place, settled, unopened int) {
-	known := p.byKey[made.key][made.Node]
+	known, turns := p.byKey[made.key][made.Node], made.turns
 	if known == nil {
 		if p.byKey[made.key] == nil {
 			p.byKey[made.key] = map[string]*Place{}
@@ -80,12 +85,13 @@ func (p *Places) add(made Place, settled, unopened int) {
 		if len(p.owned) == 0 || made.priority > p.Priority {
 			p.Priority = made.priority
 		}
-		made.settled, made.inFlight, made.unopened = 0, 0, 0
+		made.settled, made.inFlight, made.unopened, made.turns = 0, 0, 0, nil
 		known = &made
 		p.byKey[made.key][made.Node] = known
 		p.owned[made.key.Owner] = append(p.owned[made.key.Owner], known)
 	}
 	p.change(known, settled, 0, unopened)
+	p.addTurns(known, turns)
 }
 
 // change alters the counts of a place and the sums of its node. No other code may do so.
@@ -99,7 +105,7 @@ func (p *Places) change(of *Place, settled, inFlight, unopened int) {
 	if change := settled + inFlight + unopened; change != 0 {
 		addTo(p.needed, of, change)
 		p.left += change
-		p.outstanding = nil
+		p.outstanding, p.inTurn = nil, nil
 	}
 }
 
@@ -120,6 +126,7 @@ func (p *Places) take(pod *v1.Pod, of *Place) bool {
 	}
 	replaces := of.inFlight > 0
 	p.holders[pod.UID] = &holder{pod: pod, place: of, replaces: replaces}
+	p.noteComing(pod.UID, of, true)
 	if replaces {
 		p.change(of, 0, -1, 0)
 	} else {
@@ -135,6 +142,7 @@ func (p *Places) giveBack(uid types.UID) {
 		return
 	}
 	delete(p.holders, uid)
+	p.noteBack(uid, held.place)
 	if held.replaces {
 		p.change(held.place, 0, 1, 0)
 	} else {
@@ -198,7 +206,9 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	}
 	places, _ := e.placesFor(key, e.withOwn(pod, free))
 	for _, place := range places {
-		nodes = append(nodes, place.Node)
+		if !e.isKept(place, pod.UID) {
+			nodes = append(nodes, place.Node)
+		}
 	}
 	return nodes, e.open[key] > 0
 }
@@ -210,9 +220,10 @@ func (e *Execution) placesFor(key snapshot.ReplicaKey, free func(node string) re
 	var unopened []*Place
 	for node, place := range e.byKey[key] {
 		switch {
+		case !e.hasTurn(place):
 		case place.open() > 0 && e.hasRoom(place, free(node), place.inFlight > 0):
 			places = append(places, place)
-		case place.unopened > 0 && e.hasRoom(place, free(node), false):
+		case place.unopened > 0 && e.hasRoom(place, free(node), false) && (len(place.turns) == 0 || e.givesWay(place) != nil):
 			unopened = append(unopened, place)
 		}
 	}
@@ -281,12 +292,12 @@ func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
 		return true
 	}
 	place := e.byKey[key][node]
-	if place == nil || e.vacant(key) <= 0 {
+	if place == nil || e.vacant(key) <= 0 || !e.hasTurn(place) || e.isKept(place, pod.UID) {
 		return false
 	}
 	var early *step
 	if planned && place.open() == 0 { // it has that of a move whose pod has not left yet
-		early = e.moveTo(place, func(s *step) bool { return !s.opened && s.state == packingplan.Waiting })
+		early = e.givesWay(place)
 		if early != nil {
 			e.set(early, true, early.state)
 			e.change(place, 0, 1, -1)
@@ -297,6 +308,13 @@ func (e *Execution) Reserve(pod *v1.Pod, node string, planned bool) bool {
 		e.retarget(early)
 	}
 	return took
+}
+
+// givesWay is a move to the place whose pod has not left and can have another place; nil if there is none.
+func (e *Execution) givesWay(place *Place) *step {
+	return e.moveTo(place, func(s *step) bool {
+		return !s.opened && s.state == packingplan.Waiting && (len(place.turns) == 0 || len(e.othersFor(s)) > 0)
+	})
 }
 
 // moveTo is the first move to the place for which the condition holds, or nil.
@@ -313,7 +331,7 @@ func (e *Execution) moveTo(place *Place, holds func(*step) bool) *step {
 // could have had: rather one of a replacement than one of a pod that waits. If none is open any more, the pod that came has
 // the place of the one that is still to leave.
 func (e *Execution) retarget(s *step) {
-	open := slices.DeleteFunc(slices.Collect(maps.Values(e.byKey[s.Pod.ReplicaKey()])), func(one *Place) bool { return one.open() == 0 })
+	open := e.othersFor(s)
 	if len(open) == 0 {
 		return
 	}
@@ -333,8 +351,16 @@ func (e *Execution) retarget(s *step) {
 	if s.To == s.From {
 		state = packingplan.NotNeeded
 		e.change(to, 0, 0, -1)
+		e.endTurn(to, false)
 	}
 	e.set(s, false, state)
+}
+
+// othersFor are the open places that the pod of a move could have instead of its own.
+func (e *Execution) othersFor(s *step) []*Place {
+	return slices.DeleteFunc(slices.Collect(maps.Values(e.byKey[s.Pod.ReplicaKey()])), func(one *Place) bool {
+		return one.open() == 0 || one.Node == s.From && !e.canStayOn(one)
+	})
 }
 
 // placeChange is a place that a waiting pod has left to a move, and the one that it has taken for it; or, if to is empty, one
@@ -381,6 +407,8 @@ func (e *Execution) Bound(uid types.UID) bool {
 		return false
 	}
 	delete(e.holders, uid)
+	e.noteComing(uid, held.place, false)
+	e.endTurn(held.place, true)
 	e.bound++
 	if !held.replaces {
 		e.untold = append(e.untold, placeChange{key: held.place.key, from: held.place.Node, arrived: uid})

@@ -75,7 +75,7 @@ func (u union) join(a, b string) {
 }
 
 // shortestGap chooses one of the moves that wait for each other. First go pods from nodes that replacements already wait for: each pod that is away
-// keeps others of its owner from leaving. Otherwise a pod's replacement waits for the shortest time if the eviction lets
+// keeps others of its owner from leaving. Where pods come in turn, those leave first that are on the node of the lowest turn. Otherwise a pod's replacement waits for the shortest time if the eviction lets
 // another move start at once, and if the pod terminates quickly.
 func (e *Execution) shortestGap(waiting []*step, late map[string][]*Place, free map[string]resources.Vector) *step {
 	coming := map[string][]*step{}
@@ -87,6 +87,7 @@ func (e *Execution) shortestGap(waiting []*step, late map[string][]*Place, free 
 		leaves := free[s.From].Plus(s.Pod.Requests)
 		rest := leaves.Minus(e.moving[s.From])
 		switch {
+		case e.opensFirst(s.From) > 0: // room alone lets nobody come there
 		case slices.ContainsFunc(late[s.From], func(p *Place) bool { return p.Requests.FitsIn(leaves) }):
 		case len(late[s.From]) > 0:
 			rank[s] = 1
@@ -99,6 +100,7 @@ func (e *Execution) shortestGap(waiting []*step, late map[string][]*Place, free 
 	return slices.MinFunc(waiting, func(a, b *step) int {
 		return cmp.Or(
 			cmp.Compare(rank[a], rank[b]),
+			cmp.Compare(e.opensFirst(a.From), e.opensFirst(b.From)),
 			cmp.Compare(snapshot.GraceOf(a.Pod.Object), snapshot.GraceOf(b.Pod.Object)),
 			cmp.Compare(a.Pod.Priority, b.Pod.Priority),
 			cmp.Compare(a.uid(), b.uid()),

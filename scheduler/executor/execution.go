@@ -14,6 +14,7 @@
 //     Where a replacement waits for room while another place that it could take has some, it takes that one, even if the
 //     pod that the place was for has not left, so that owners do not wait for each other.
 //  5. An eviction that turns out not to be needed is not carried out.
+//  6. Pods with turns on a node come there in this order, after all pods of the plan have left it.
 package executor
 
 import (
@@ -91,6 +92,10 @@ type Execution struct {
 	untold []placeChange
 	// unsure counts the moves with each key of which nobody knows yet whether the pod leaves.
 	unsure map[snapshot.ReplicaKey]int
+	// leavers are the pods that the plan takes off the nodes with turns, as far as these wait for them. holdsDevices says
+	// whether claims of a pod hold devices, also once it is gone.
+	leavers      map[string][]leaver
+	holdsDevices func(types.UID) bool
 	// bound counts the places that are filled.
 	bound  int
 	atOnce int
@@ -112,6 +117,8 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		arrived:  map[snapshot.ReplicaKey][]string{},
 		waiting:  map[types.UID]waitingPod{},
 		unsure:   map[snapshot.ReplicaKey]int{},
+
+		holdsDevices: of.Classes.HoldsDevices,
 	}
 	e.Carried = true
 	for _, steps := range of.Units() {
@@ -120,6 +127,7 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 			e.plan(one, together)
 		}
 	}
+	e.noteLeavers()
 	e.skipUnneeded()
 	return e
 }
@@ -132,6 +140,7 @@ func (e *Execution) Expect(places *Places) {
 			e.add(*place, place.settled, 0)
 		}
 	}
+	e.noteLeavers()
 	e.skipUnneeded()
 }
 
@@ -143,6 +152,9 @@ func (e *Execution) plan(one plan.Step, to *unit) {
 		e.units[key] = to
 	}
 	made := Place{Node: one.To, Requests: one.Pod.Requests, key: key, namespace: one.Pod.Object.Namespace, priority: one.Pod.Priority}
+	if one.Turn > 0 {
+		made.turns = []int32{one.Turn}
+	}
 	if one.From == "" {
 		e.add(made, 1, 0)
 		return
@@ -333,6 +345,7 @@ func (e *Execution) LeftUnplaced(pod *v1.Pod) (count int) {
 // Describe puts the states of moves and evictions, and all targets, into the steps of the plan's object. It reports whether
 // anything changed.
 func (e *Execution) Describe(steps []*packingplan.Step) (changed bool) {
+	turns := TurnsOf(steps)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, one := range e.untold {
@@ -344,6 +357,7 @@ func (e *Execution) Describe(steps []*packingplan.Step) (changed bool) {
 			told.State, told.To, changed = step.state, step.To, true
 		}
 	}
+	turns.Deal(steps, func(*packingplan.Step) int { return 0 })
 	return changed
 }
 

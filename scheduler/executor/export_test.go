@@ -3,6 +3,8 @@ package executor
 import (
 	"maps"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/stowage/stowage/scheduler/resources"
 )
 
@@ -12,3 +14,6 @@ func (e *Execution) InFlight() map[string]resources.Vector {
 	defer e.mu.Unlock()
 	return maps.Clone(e.moving)
 }
+
+// HoldsDevices has the execution ask who holds devices there.
+func (e *Execution) HoldsDevices(ask func(types.UID) bool) { e.holdsDevices = ask }

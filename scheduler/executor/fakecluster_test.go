@@ -42,6 +42,8 @@ type fakeCluster struct {
 	unanswered sets.Set[types.UID]
 	early      int
 	names      int
+	// devices are those of the nodes; nil: there are none.
+	devices *devices
 }
 
 type livePod struct {
@@ -186,9 +188,11 @@ func (c *fakeCluster) tick(e *executor.Execution) {
 		}
 		if live.roundsLeft--; live.roundsLeft == 0 {
 			delete(c.running, uid)
+			c.devices.leave(uid)
 			e.Gone(uid)
 		}
 	}
+	c.devices.tick()
 	c.created = slices.DeleteFunc(c.created, func(live *livePod) bool {
 		if live.comesIn--; live.comesIn == 0 {
 			c.pending = append(c.pending, live)
@@ -221,13 +225,13 @@ func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
 	if !planned {
 		outstanding := e.Outstanding()
 		for _, node := range c.nodes {
-			if live.pod.Requests.FitsIn(free[node].Minus(outstanding[node])) {
+			if live.pod.Requests.FitsIn(free[node].Minus(outstanding[node])) && (!c.devices.asks(live.pod) || !e.InTurn().Has(node)) {
 				targets = append(targets, node)
 			}
 		}
 	}
 	for _, node := range targets {
-		if !live.pod.Requests.FitsIn(free[node]) {
+		if !live.pod.Requests.FitsIn(free[node]) || !c.devices.allocate(live.pod, node, planned) {
 			continue
 		}
 		live.pod.Node = node
@@ -314,6 +318,9 @@ func (c *fakeCluster) checkCapacity() {
 func (c *fakeCluster) execute(of *plan.Plan, atOnce int) (e *executor.Execution, early int) {
 	c.t.Helper()
 	e = executor.New(of, c.free(), atOnce)
+	if c.devices != nil {
+		e.HoldsDevices(c.devices.holds)
+	}
 	c.atOnce, c.early, c.others = atOnce, 0, c.away()
 	for _, eviction := range of.Evictions {
 		c.others[eviction.Pod.Owner]++
@@ -325,7 +332,7 @@ func (c *fakeCluster) execute(of *plan.Plan, atOnce int) (e *executor.Execution,
 		c.sendWave(e)
 		c.tick(e)
 	}
-	c.t.Fatalf("the plan does not end: %+v", e.Progress())
+	c.t.Fatalf("the plan does not end: %+v, %v", e.Progress(), e.States())
 	return e, c.early
 }
 

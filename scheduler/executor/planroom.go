@@ -31,6 +31,9 @@ func PlacesOf(record *packingplan.Record) *Places {
 		}
 		made.Node, made.key = step.To, snapshot.ReplicaKeyOf(step)
 		made.namespace, _, _ = strings.Cut(step.Pod, "/")
+		if step.Turn > 0 {
+			made.turns = []int32{step.Turn}
+		}
 		places.add(made, 1, 0)
 	}
 	return places

@@ -99,6 +99,7 @@ func (e *Execution) vacatePlaces(key snapshot.ReplicaKey, most int) (given int) 
 func (e *Execution) drop(of *Place, most int) (given int) {
 	for ; given < most && of.settled > 0; given++ {
 		e.change(of, -1, 0, 0)
+		e.endTurn(of, false)
 		e.untold = append(e.untold, placeChange{key: of.key, from: of.Node})
 	}
 	return given
@@ -113,6 +114,7 @@ func (e *Execution) giveUp(together *unit) (given int) {
 		step.state = packingplan.NotNeeded
 		if step.To != "" {
 			e.change(e.target(step), 0, 0, -1)
+			e.endTurn(e.target(step), false)
 			given++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/resources"
@@ -35,7 +36,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		}
 	}
 	room, expected := e.room(free)
-	starting, away := e.notReady(), e.away()
+	starting, away, begun := e.notReady(), e.away(), sets.New[string]()
 	send := func(moves []*step, early bool) {
 		for _, step := range moves {
 			wave = append(wave, Departure{Pod: step.Pod, To: step.To, Early: early || step.opened})
@@ -47,15 +48,19 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		if !e.maySend(moves, away) {
 			// It goes as soon as the replacement is ready that its owner lacks.
 			expected = expected || slices.ContainsFunc(moves, func(s *step) bool {
-				return starting[s.Pod.ReplicaKey().Owner] > 0 && s.Pod.Requests.FitsIn(room[s.To])
+				return starting[s.Pod.ReplicaKey().Owner] > 0 && s.Pod.Requests.FitsIn(room[s.To]) && e.mayBegin(e.target(s))
 			})
-		} else if takeRoom(moves, room) {
+		} else if e.mayBeginAll(moves, begun) && takeRoom(moves, room) {
 			send(moves, false)
+			for _, step := range moves {
+				begun.Insert(step.To)
+			}
 		}
 	}
 	if len(wave) > 0 || len(waiting) == 0 || slices.ContainsFunc(e.steps, func(s *step) bool { return s.state == packingplan.Evicted }) {
 		return wave
 	}
+	expected = expected || e.awaitsClaims() > 0
 	waiting = slices.DeleteFunc(waiting, func(moves []*step) bool { return !e.maySend(moves, away) || expected && !moves[0].early })
 	for _, step := range e.oneOfEachCycle(slices.Concat(waiting...), free) {
 		if moves := waitingMoves(step.unit.steps); e.maySend(moves, away) {
@@ -107,7 +112,7 @@ func (e *Execution) Activatable(free map[string]resources.Vector, binding func(t
 func (e *Execution) fitsByOwn(one waitingPod, left map[string]resources.Vector) bool {
 	of, own := e.classes.Allocated(one.pod)
 	place := e.byKey[one.key][of]
-	return place != nil && place.open() > 0 && e.vacant(one.key) > 0 && e.hasRoom(place, left[of].Plus(own), place.inFlight > 0)
+	return place != nil && place.open() > 0 && e.hasTurn(place) && e.vacant(one.key) > 0 && e.hasRoom(place, left[of].Plus(own), place.inFlight > 0)
 }
 
 // placesWithRoom counts the places that pods with the key can take now, and takes their room away.
@@ -118,6 +123,9 @@ func (e *Execution) placesWithRoom(key snapshot.ReplicaKey, left map[string]reso
 		most, replacing := place.open(), place.inFlight
 		if !open {
 			most, replacing = min(place.unopened, e.replacements[key]-count), 0
+		}
+		if len(place.turns) > 0 {
+			most = min(most, 1)
 		}
 		for taken := 0; taken < most && count < vacant && e.hasRoom(place, left[place.Node], taken < replacing); taken++ {
 			left[place.Node] = left[place.Node].Minus(place.Requests)
@@ -218,7 +226,7 @@ func waitingMoves(steps []*step) (waiting []*step) {
 }
 
 // skipUnneeded marks the units of evictions without which everything still fits, those of the highest priority first: room
-// may have come free since the plan was made.
+// may have come free since the plan was made. Where pods have turns, the devices also of those that leave are counted on.
 func (e *Execution) skipUnneeded() {
 	arriving, room := e.Outstanding(), map[string]resources.Vector{}
 	maps.Copy(room, e.free)
@@ -231,7 +239,9 @@ func (e *Execution) skipUnneeded() {
 		for _, eviction := range together {
 			room[eviction.From] = room[eviction.From].Minus(eviction.Pod.Requests)
 		}
-		needed := slices.ContainsFunc(together, func(one *step) bool { return !arriving[one.From].FitsIn(room[one.From]) })
+		needed := slices.ContainsFunc(together, func(one *step) bool {
+			return e.turns[one.From] != nil || !arriving[one.From].FitsIn(room[one.From])
+		})
 		for _, eviction := range together {
 			if !needed {
 				eviction.state = packingplan.NotNeeded

@@ -36,6 +36,11 @@ type Step struct {
 	From     string `json:"-"`
 	To       string `json:"-"`
 	State    State  `json:"state,omitempty"`
+	// Turn is when the pod comes to its node among those that share devices there, which the scheduler gives to whoever comes
+	// first: all that leave the node go before, and those with lower turns come before. 0: the order does not matter.
+	Turn int32 `json:"turn,omitempty"`
+	// Devices are those that the pod gets in this order.
+	Devices []string `json:"devices,omitempty"`
 }
 
 // UnitName is empty where the pod alone is the unit.

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"errors"
 	"maps"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -410,4 +411,56 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// sharing has two nodes whose two devices pods share, and two pods that ask for such: one waits, one runs. A third asks for none.
+func sharing() *snapshot.Snapshot {
+	s := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1"), node("n2")},
+		Pods:  []*v1.Pod{pod("waits", "", "1G", 0), pod("runs", "n1", "1G", 0), pod("plain", "", "1G", 0)},
+		Rules: snapshot.Rules{SchedulerName: "default-scheduler"}})
+	s.Message.DeviceLayouts = []*contract.DeviceLayout{{Id: "two", Devices: []*contract.Device{{Name: "gpu-0"}, {Name: "gpu-1"}}}}
+	s.Message.DeviceRequests = []*contract.DeviceRequest{{Id: "half"}}
+	for _, one := range s.Message.Nodes {
+		one.DeviceLayout = "two"
+	}
+	for _, class := range s.Message.PodClasses {
+		if class.Id != s.Pods["plain"].Class {
+			class.DeviceRequests = []string{"half"}
+		}
+	}
+	return s
+}
+
+// Which devices pods get follows from the order in which they come: without one, or in an ambiguous one, the plan promises
+// devices that nobody would get.
+func TestPodsThatShareDevicesComeInTurn(t *testing.T) {
+	turns := func(waits, runs, plain int32, devices ...int32) *contract.Plan {
+		message := &contract.Plan{SnapshotId: "s1", Placements: placements("waits", "n1", "plain", "n1"), Moves: moves("runs", "n1", "n2")}
+		message.Placements[0].Turn, message.Placements[0].Devices = waits, devices
+		message.Moves[0].Turn, message.Placements[1].Turn = runs, plain
+		return message
+	}
+	for name, c := range map[string]struct {
+		message *contract.Plan
+		want    plan.Reason
+	}{
+		"each has its turn":                {turns(2, 1, 0, 1), ""},
+		"one has none":                     {turns(0, 1, 0), plan.WrongTurn},
+		"two have the same":                {turns(1, 1, 0), plan.WrongTurn},
+		"one that asks for no devices":     {turns(1, 2, 3), plan.WrongTurn},
+		"a device that its node lacks":     {turns(1, 2, 0, 2), plan.UnknownDevice},
+		"an index that is none":            {turns(1, 2, 0, -1), plan.UnknownDevice},
+		"the same device twice for shares": {turns(1, 2, 0, 0, 0), ""},
+	} {
+		_, err := plan.Decode(c.message, sharing(), plan.Strict)
+
+		if got := reasonOf(t, err); got != c.want {
+			t.Errorf("%s: %q (%v), want %q", name, got, err, c.want)
+		}
+	}
+
+	checked := testobjects.Value(plan.Decode(turns(2, 1, 0, 1), sharing(), plan.Strict))(t)
+	if of := checked.Placements[0]; of.Turn != 2 || !slices.Equal(of.Devices, []string{"gpu-1"}) || checked.Moves[0].Turn != 1 {
+		t.Errorf("steps %+v", checked.Steps())
+	}
 }

@@ -7,7 +7,8 @@
 //     is immovable, needs what the contract cannot express, or goes where it was refused.
 //  3. Every node has room for its pods once the plan is done, in every resource.
 //  4. It takes no more of a disruption budget than that allows, all pods counted together.
-//  5. It places strictly more pods of some priority, and for each higher one it neither places
+//  5. Pods that share devices have a turn each, and devices that their node has.
+//  6. It places strictly more pods of some priority, and for each higher one it neither places
 //     fewer pods nor disrupts any; under the strict policy it evicts only if pods of strictly
 //     higher priority than the evicted one are placed.
 //
@@ -48,6 +49,9 @@ type Step struct {
 	Pod      *snapshot.Pod
 	From, To string
 	Unit     string
+	// Turn and Devices are as in the plan's object.
+	Turn    int32
+	Devices []string
 }
 
 // UnitName is empty where the pod alone is the unit.
@@ -106,20 +110,23 @@ func Decode(message *contract.Plan, of *snapshot.Snapshot, policy Policy) (*Plan
 	if message.SnapshotId != of.ID {
 		return nil, refuse(WrongSnapshot, "plan for snapshot %q, want %q", message.SnapshotId, of.ID)
 	}
-	checked, err := Check(StepsOf(message), of, policy)
+	checked, err := Check(StepsOf(message, of.Message), of, policy)
 	if err == nil && len(checked.Moves) != len(message.Moves) {
 		return nil, refuse(UnknownNode, "a pod is moved from or to a node without a name")
 	}
 	return checked, err
 }
 
-// StepsOf are the steps of the optimiser's plan.
-func StepsOf(message *contract.Plan) (steps []*packingplan.Step) {
+// StepsOf are the steps of the optimiser's plan for the snapshot.
+func StepsOf(message *contract.Plan, of *contract.Snapshot) (steps []*packingplan.Step) {
+	layouts := layoutsOf(of)
 	for _, one := range message.GetPlacements() {
-		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), To: one.GetNode()})
+		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), To: one.GetNode(), Turn: one.GetTurn(),
+			Devices: layouts.names(one.GetNode(), one.GetDevices())})
 	}
 	for _, one := range message.GetMoves() {
-		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), From: one.GetFromNode(), To: one.GetToNode()})
+		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), From: one.GetFromNode(), To: one.GetToNode(),
+			Turn: one.GetTurn(), Devices: layouts.names(one.GetToNode(), one.GetDevices())})
 	}
 	for _, one := range message.GetEvictions() {
 		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), From: one.GetNode()})
@@ -181,6 +188,8 @@ const (
 	OverBudget        Reason = "over-budget"
 	NotBetter         Reason = "not-better"
 	UnjustEviction    Reason = "unjust-eviction"
+	WrongTurn         Reason = "wrong-turn"
+	UnknownDevice     Reason = "unknown-device"
 )
 
 // IsAboutNode says that a node takes no pods, whichever leave it.

@@ -35,7 +35,7 @@ func (p *Plan) read(steps []*packingplan.Step, on *snapshot.Snapshot, policy Pol
 		} else if step.To == "" {
 			list = &p.Evictions
 		}
-		*list = append(*list, Step{pod, step.From, step.To, step.Unit})
+		*list = append(*list, Step{pod, step.From, step.To, step.Unit, step.Turn, step.Devices})
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func name(pod *snapshot.Pod) string { return pod.Object.Namespace + "/" + pod.Ob
 
 // rules are those that a plan must keep, in the order in which they are looked at.
 func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
-	rules := []func(*Plan, *snapshot.Snapshot) error{checkUnits, checkCapacity, checkBudgets}
+	rules := []func(*Plan, *snapshot.Snapshot) error{checkUnits, checkTurns, checkCapacity, checkBudgets}
 	switch policy {
 	case Drain:
 		return []func(*Plan, *snapshot.Snapshot) error{checkBudgets, checkNoneDisplaced}

@@ -46,12 +46,15 @@ func lackingDefinitions(served openapi.Client) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking for the API's schema: %w", err)
 	}
-	hasObjective, hasPolicies := false, false
+	hasObjective, hasTurns, hasPolicies := false, false, false
 	if document.Components != nil {
 		for name, of := range document.Components.Schemas {
 			switch name[strings.LastIndex(name, ".")+1:] { // as in dev.stowage.v1alpha1.PackingPlan
 			case packingplan.Kind:
 				_, hasObjective = of.Properties["spec"].Properties["objective"]
+				if moves := of.Properties["status"].Properties["moves"]; moves.Items != nil && moves.Items.Schema != nil {
+					_, hasTurns = moves.Items.Schema.Properties["turn"]
+				}
 			case packingpolicy.Kind:
 				hasPolicies = true
 			}
@@ -60,6 +63,9 @@ func lackingDefinitions(served openapi.Client) ([]string, error) {
 	var lacking []string
 	if !hasObjective {
 		lacking = append(lacking, packingplan.Kind+".spec.objective")
+	}
+	if !hasTurns {
+		lacking = append(lacking, packingplan.Kind+".status.moves.turn")
 	}
 	if !hasPolicies {
 		lacking = append(lacking, packingpolicy.Kind)

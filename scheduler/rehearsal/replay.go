@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,7 +161,9 @@ func (f *Framework) newReplay(of *plan.Plan) (*replay, error) {
 	for _, placement := range of.Placements {
 		r.arrivals = append(r.arrivals, &arrival{Step: placement, pod: unbound(placement.Pod.Object)})
 	}
+	slices.SortStableFunc(r.arrivals, func(a, b *arrival) int { return cmp.Compare(a.Turn, b.Turn) })
 	r.execution = executor.New(of, r.free(), 0)
+	r.execution.FreesAtOnce()
 	return r, nil
 }
 
@@ -237,7 +240,8 @@ func (r *replay) bind(ctx context.Context) (some bool, err error) {
 // tryToBind binds all pods of the unit or none.
 func (r *replay) tryToBind(ctx context.Context, unit []*arrival) (bool, error) {
 	if slices.ContainsFunc(unit, func(one *arrival) bool {
-		return one.From != "" && !r.gone.Has(one.Pod.Object.UID) || one.waitsForItsNode(r.cluster)
+		return one.From != "" && !r.gone.Has(one.Pod.Object.UID) || one.waitsForItsNode(r.cluster) ||
+			one.Turn > 0 && !r.execution.HasTurn(one.Pod.ReplicaKey(), one.To)
 	}) {
 		return false, nil
 	}

@@ -10,7 +10,9 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	schedulerutil "k8s.io/kubernetes/pkg/scheduler/util"
 	"k8s.io/utils/ptr"
@@ -103,6 +105,12 @@ func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod, c.book.Needs(p
 // Allocated are the devices that the pod's claims have already although it waits, and their node, or "".
 func (c Classes) Allocated(pod *v1.Pod) (node string, devices resources.Vector) {
 	return c.book.Allocated(pod)
+}
+
+// HoldsDevices says whether claims that were made for the pod have devices. They outlive it by a while.
+func (c Classes) HoldsDevices(pod types.UID) bool {
+	return slices.ContainsFunc(c.book.ClaimsOf(&v1.Pod{ObjectMeta: metav1.ObjectMeta{UID: pod}}),
+		func(claim *resourceapi.ResourceClaim) bool { return claim.Status.Allocation != nil })
 }
 
 func (c Classes) id(spec string, pod *v1.Pod) string {

@@ -213,6 +213,7 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 		}
 		exec := executor.New(checked, now.Free(), int(l.args.Limits.MaxUnavailablePerWorkload))
 		exec.Expect(executor.PlacesOf(&expected))
+		exec.Left(left.Left)
 		exec.AllowEarly(outcome.Early...)
 		if outcome.RequireAll {
 			exec.RequireAll()

@@ -33,8 +33,10 @@ type placing struct {
 	// free is the room on these nodes, toCome what the pods that leave them still take.
 	free, toCome map[string]resources.Vector
 	woken        time.Time
-	// dirty: a pod has left since the plan's pods were activated.
+	// dirty: a pod has left since the plan's pods were activated, or others may have their turn.
 	dirty bool
+	// claims is how many pods that have left held devices.
+	claims int
 	// states are those that the nodes of the plan must keep.
 	states map[string]string
 	// progress was last seen to change at changed.
@@ -137,6 +139,9 @@ func (p *placing) noteGone() {
 			p.dirty = true
 		}
 	}
+	before := p.claims
+	p.claims = p.AwaitsClaims()
+	p.dirty = p.dirty || p.claims < before
 }
 
 // follow activates the pods that have an open place with room for them.
@@ -176,6 +181,7 @@ func statesOf(now *snapshot.Snapshot, targets map[types.UID]string) map[string]s
 func (p *placing) infeasible(progress executor.Progress) string {
 	now := p.in.Clock.Now()
 	if progress != p.progress {
+		p.dirty = p.dirty || len(p.InTurn()) > 0 && progress.Bound > p.progress.Bound // the next one may come
 		p.progress, p.changed = progress, now
 	}
 	if now.Sub(p.changed) >= vanishedAfter && p.GiveUpVanished() > 0 {
@@ -268,6 +274,11 @@ func timeoutFor(checked *plan.Plan, args *config.PriorityOptimizerArgs) time.Dur
 	timeout := config.Seconds(args.PlanTimeoutSeconds)
 	if rate := args.Limits.EvictionsPerSecond; rate > 0 {
 		timeout += config.Seconds(float64(len(disrupted)) / rate)
+	}
+	for _, move := range checked.Moves {
+		if move.Turn > 0 { // it may wait for all before it
+			timeout += config.Seconds(args.StepTimeoutSeconds + snapshot.GraceOf(move.Pod.Object).Seconds())
+		}
 	}
 	atOnce := int(args.Limits.MaxUnavailablePerWorkload)
 	if atOnce == 0 {

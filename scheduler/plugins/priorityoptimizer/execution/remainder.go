@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
+	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -22,6 +23,8 @@ type Remainder struct {
 	starting []*v1.Pod
 	// Awaited are the moves whose pod has left, and whose replacement is still to come.
 	Awaited []*packingplan.Step
+	// Left are the steps of pods that a former process took off their nodes.
+	Left []*packingplan.Step
 	// Leaving: pods still terminate on nodes of the plan, which get room by that.
 	Leaving bool
 }
@@ -39,6 +42,9 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 		case pod.Immovable == snapshot.Terminating:
 			step.State = packingplan.Evicted
 		}
+		if step.State.Disrupted() {
+			left.Left = append(left.Left, &packingplan.Step{PodUID: step.PodUID, From: step.From})
+		}
 	}
 	for _, pod := range now.Pods {
 		left.Leaving = left.Leaving || pod.Immovable == snapshot.Terminating && nodes.Has(pod.Node)
@@ -49,7 +55,17 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 			left.starting = append(left.starting, pod.Object)
 		}
 	}
+	turns := executor.TurnsOf(status.Steps)
 	open, waiting := dealPlaces(status, now, arrived), replacementsOf(status, now)
+	turns.Deal(status.Steps, func(step *packingplan.Step) int { // who came had the first turns
+		switch {
+		case open.Has(step):
+			return 1
+		case step.State == packingplan.NotNeeded:
+			return 2
+		}
+		return 0
+	})
 	for _, unit := range packingplan.Units(status.Steps) {
 		part, whole := Remainder{}, true
 		for _, step := range unit {
@@ -91,7 +107,8 @@ func (r *Remainder) add(step *packingplan.Step, pod *snapshot.Pod, open bool, wa
 			return false
 		}
 		waiting[snapshot.ReplicaKeyOf(step)] = pods[1:]
-		r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(pods[0].Object.UID), To: step.To})
+		r.Steps = append(r.Steps, &packingplan.Step{Unit: step.Unit, PodUID: string(pods[0].Object.UID), To: step.To,
+			Turn: step.Turn, Devices: step.Devices})
 		r.starting = append(r.starting, pods[0].Object)
 	}
 	return true

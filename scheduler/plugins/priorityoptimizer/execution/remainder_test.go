@@ -224,3 +224,62 @@ func TestPlacesThatAreLeftAreDealtOutAnew(t *testing.T) {
 		}
 	}
 }
+
+// A turn belongs to a place, and whoever came had the first. If the next process sent the others there in turns that are over,
+// or those of other places, they would get devices that the rest of the plan counts on.
+func TestTurnsThatAreLeftAreThoseOfPlacesThatAreLeft(t *testing.T) {
+	for text, c := range map[string]struct{ steps, taken, others, told, left string }{
+		"the first has come":                 {":a>n2/1 :b>n2/4 :c>n3/2", "a@n2", "b@ c@", "a>n2/1 b>n2/4 c>n3/2", "b>n2/4 c>n3/2"},
+		"another came first":                 {":a>n2/1 :b>n2/4 :c>n3/2", "b@n2", "a@ c@", "a>n2/4 b>n2/1 c>n3/2", "a>n2/4 c>n3/2"},
+		"a replacement is where others were": {"n0:a>n3/1 n1:b>n2/2", "x@n2", "b@n1", "a>n2/2 b>n3/1", "b>n3/1"},
+		"an evicted pod's replacement came":  {"n1:b>n2/3 n0:c>", "x@n2", "b@n1", "b> c>n2/3", "b>"},
+		"a replacement waits":                {"n1:a>n2/3", "", "x@", "a>n2/3", "x>n2/3"},
+		"none has come":                      {"n1:a>n2/3", "", "", "a>n2/3", ""},
+	} {
+		record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
+		for _, step := range strings.Fields(c.steps) {
+			from, rest, _ := strings.Cut(step, ":")
+			uid, to, _ := strings.Cut(rest, ">")
+			made := &packingplan.Step{PodUID: uid, OwnerUID: "rs-web", Class: "c", From: from}
+			if node, turn, some := strings.Cut(to, "/"); some {
+				made.To, made.Devices = node, []string{"device of " + turn}
+				_, err := fmt.Sscan(turn, &made.Turn)
+				testobjects.Must(t, err)
+			}
+			if from != "" {
+				made.State = packingplan.Waiting
+			}
+			record.Status.Steps = append(record.Status.Steps, made)
+		}
+		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
+		for i, pods := range []string{c.taken, c.others} {
+			for _, pod := range strings.Fields(pods) {
+				name, node, _ := strings.Cut(pod, "@")
+				now.Pods[types.UID(name)] = webPod(name, node, []string{"uid-plan", ""}[i])
+			}
+		}
+
+		left := RemainderOf(record, now)
+
+		told := func(steps []*packingplan.Step) string {
+			var all []string
+			for _, step := range steps {
+				one := step.PodUID + ">" + step.To
+				if step.Turn > 0 {
+					one += fmt.Sprintf("/%d", step.Turn)
+				}
+				if step.Turn > 0 != (len(step.Devices) > 0) || step.Turn > 0 && step.Devices[0] != fmt.Sprintf("device of %d", step.Turn) {
+					t.Errorf("%s: devices %v in turn %d", text, step.Devices, step.Turn)
+				}
+				all = append(all, one)
+			}
+			return strings.Join(all, " ")
+		}
+		if told(record.Status.Steps) != c.told || told(left.Steps) != c.left {
+			t.Errorf("%s: told %s, want %s; left %s, want %s", text, told(record.Status.Steps), c.told, told(left.Steps), c.left)
+		}
+		if gone := len(left.Left); gone != strings.Count(c.steps, "n0:")+strings.Count(c.steps, "n1:a") {
+			t.Errorf("%s: %d pods were known to have left", text, gone)
+		}
+	}
+}

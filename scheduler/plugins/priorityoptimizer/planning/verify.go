@@ -155,7 +155,7 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 		return nil
 	}
 	raised := &Objection{}
-	for _, unit := range packingplan.Units(plan.StepsOf(message)) {
+	for _, unit := range packingplan.Units(plan.StepsOf(message, asked.Message)) {
 		pods := asked.Waiting(unit)
 		if !slices.ContainsFunc(pods, (*snapshot.Pod).NeverPreempts) {
 			continue

@@ -43,7 +43,7 @@ func DescribePlan(status *packingplan.Status, of *plan.Plan) {
 	for _, step := range of.Steps() {
 		pod := step.Pod
 		made := &packingplan.Step{Unit: step.Unit, Pod: klog.KObj(pod.Object).String(), PodUID: string(pod.Object.UID),
-			OwnerUID: string(pod.Owner), Class: pod.Class, From: step.From, To: step.To}
+			OwnerUID: string(pod.Owner), Class: pod.Class, From: step.From, To: step.To, Turn: step.Turn, Devices: step.Devices}
 		if step.From != "" {
 			made.State = packingplan.Waiting
 		}
