@@ -30,6 +30,11 @@ const (
 // withBook is the state of n1 with these objects, which a book has read.
 func withBook(t *testing.T, pods []*v1.Pod, objects ...runtime.Object) snapshot.Input {
 	t.Helper()
+	return withCatalogue(t, resources.NewCatalogue(), pods, objects...)
+}
+
+func withCatalogue(t *testing.T, catalogue *resources.Catalogue, pods []*v1.Pod, objects ...runtime.Object) snapshot.Input {
+	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	for _, pod := range pods {
 		objects = append(objects, pod)
@@ -38,7 +43,7 @@ func withBook(t *testing.T, pods []*v1.Pod, objects ...runtime.Object) snapshot.
 	informers := minor.NewInformerFactory(client, 0)
 	built := testobjects.Value(kubescheduler.New(ctx, client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} }))(t)
-	profile, catalogue := built.Profiles[ourScheduler], resources.NewCatalogue()
+	profile := built.Profiles[ourScheduler]
 	if err := catalogue.Connect(profile); err != nil {
 		t.Fatal(err)
 	}
