@@ -37,6 +37,8 @@ _LEASES = "kube-node-lease"
 ZONE_LABEL = "topology.kubernetes.io/zone"
 METRICS_PATH_ANNOTATION = "metrics.k8s.io/resource-metrics-path"
 """Where metrics-server asks: one KWOK answers for every node."""
+TTL_ANNOTATION = "node.alpha.kubernetes.io/ttl"
+"""What the controller manager writes on every node, as the label beta.kubernetes.io/os: a request each, of a few."""
 
 MOST_NODES = 100_000
 _STRICT = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
@@ -121,7 +123,7 @@ class NodePool:
         """Return the nodes as the API server is given them, in order."""
         resources, found = self.resources.quantities(), []
         for number, name in enumerate(self.node_names()):
-            labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+            labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
             if self.zones:
                 labels[ZONE_LABEL] = self.zones[number % len(self.zones)]
             found.append(
@@ -138,7 +140,7 @@ class NodePool:
 
 def annotate_fake(node: str) -> dict[str, str]:
     """Return the annotations of a node that KWOK plays."""
-    return {FAKE_NODE_ANNOTATION: "fake", METRICS_PATH_ANNOTATION: metrics_path(node)}
+    return {FAKE_NODE_ANNOTATION: "fake", METRICS_PATH_ANNOTATION: metrics_path(node), TTL_ANNOTATION: "0"}
 
 
 def metrics_path(node: str) -> str:
