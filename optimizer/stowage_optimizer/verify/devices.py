@@ -62,6 +62,7 @@ class Arrival(NamedTuple):
 
     turn: int
     uid: str
+    node: str
     devices: Sequence[int]
 
 
@@ -71,24 +72,31 @@ def check_devices(case: Case) -> Iterator[Violation]:
     asking = known.requests_of if known else {}
     arrivals: defaultdict[str, list[Arrival]] = defaultdict(list)
     turns: dict[int, str] = {}
-    steps = [(one, one.node) for one in case.plan.placements] + [(one, one.to_node) for one in case.plan.moves]
-    for step, target in steps:
-        uid = step.pod_uid
-        if uid not in case.pods or target not in case.nodes:
-            continue
-        if case.class_id(uid) not in asking:
-            if step.turn or step.devices:
-                yield Violation("devices", uid, "has a turn or devices, but asks for none")
-        elif step.turn <= 0:
-            yield Violation("devices", uid, f"asks for devices and comes to {target} without a turn")
-        elif step.turn in turns:
-            yield Violation("devices", uid, f"turn {step.turn} is that of {turns[step.turn]} too")
+    for one in arrivals_in_turn(case):
+        if case.class_id(one.uid) not in asking:
+            if one.turn or one.devices:
+                yield Violation("devices", one.uid, "has a turn or devices, but asks for none")
+        elif one.turn <= 0:
+            yield Violation("devices", one.uid, f"asks for devices and comes to {one.node} without a turn")
+        elif one.turn in turns:
+            yield Violation("devices", one.uid, f"turn {one.turn} is that of {turns[one.turn]} too")
         else:
-            turns[step.turn] = uid
-            arrivals[target].append(Arrival(step.turn, uid, list(step.devices)))
+            turns[one.turn] = one.uid
+            arrivals[one.node].append(one)
     if known:
         for node, coming in arrivals.items():
-            yield from _check_node(case, known, node, sorted(coming))
+            yield from _check_node(case, known, node, coming)
+
+
+def arrivals_in_turn(case: Case) -> list[Arrival]:
+    """Return the pods that come to nodes, in the order of their turns."""
+    plan = case.plan
+    steps = [(one, one.node) for one in plan.placements] + [(one, one.to_node) for one in plan.moves]
+    return sorted(
+        Arrival(one.turn, one.pod_uid, node, list(one.devices))
+        for one, node in steps
+        if one.pod_uid in case.pods and node in case.nodes
+    )
 
 
 def _check_node(case: Case, known: Devices, node: str, coming: Sequence[Arrival]) -> Iterator[Violation]:

@@ -15,6 +15,7 @@ from stowage_optimizer.verify.arrival_order import demanding
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.movability import Disruptable
 from stowage_optimizer.verify.placements import port_rivals
+from stowage_optimizer.verify.spare_devices import SpareDevices
 from stowage_optimizer.verify.violation import Violation
 
 
@@ -203,18 +204,24 @@ def check_policy(case: Case) -> Iterator[Violation]:
     disruptable = Disruptable(case)
     conflicts = Conflicts(case, disruptable)
     spare = SpareRoom(case, disruptable)
+    devices = SpareDevices(case, lambda uid, priority: _uid_stays(case, disruptable, uid, priority))
     for uid in evicted:
         priority = case.priority(uid)
         if gained is None or gained <= priority:
             yield Violation("policy", uid, f"evicted, but nothing above priority {priority} gains")
             continue
-        if demanding(case.class_of(uid)) or case.class_of(uid).device_requests:
+        if demanding(case.class_of(uid)):
             # Where it fits depends on which pods come, and in which order.
             continue
         for node in spare.nodes_for(uid):
-            if not conflicts.refuse(uid, node):
+            if not conflicts.refuse(uid, node) and devices.fit(uid, node):
                 yield Violation("policy", uid, f"evicted for its own kind: it fits on {node}")
                 break
+
+
+def _uid_stays(case: Case, disruptable: Disruptable, uid: str, priority: int) -> bool:
+    """Return whether the pod ``uid`` need not make way for ``priority``."""
+    return _stays(case.priority(uid), priority, bool(case.before(uid)), uid in disruptable)
 
 
 def _stays(own: int, priority: int, runs: bool, disruptable: bool) -> bool:

@@ -264,3 +264,29 @@ def test_a_snapshot_whose_devices_make_no_sense_is_told(spoil: Callable[[pb.Snap
     spoil(snapshot)
 
     assert f"snapshot: {told}" in map(str, broken(snapshot, pb.Plan(snapshot_id=snapshot.id)))
+
+
+def evicted_for(priority: int, *, room: bool) -> tuple[pb.Snapshot, pb.Plan]:
+    """Return a plan that evicts a pod from a GPU for another one, where the next GPU has room or not."""
+    builder = DeviceBuilder().node("n", shared("gpu-0"), shared("gpu-1")).request("70", (1, units(70)))
+    builder.pod("low", "70", node="n", holds=[(0, {"units": 70})])
+    if not room:
+        builder.held("n", 1, {"units": 70})
+    builder.pod("high", "70", priority=priority)
+    snapshot = builder.message
+    plan = plan_in_turns(snapshot, ("high", "n", [0]), leaves=["low"])
+    for tier, placed, disruption in ((priority, 1, 0), (0, 1, 3))[priority == 0 :]:
+        plan.tiers.add(priority=tier, placed_before=1 - bool(tier), placed=placed, upper_bound=2, disruption=disruption)
+    return snapshot, plan
+
+
+@pytest.mark.parametrize(
+    ("room", "told"), [(True, ["policy: low: evicted for its own kind: it fits on n"]), (False, [])]
+)
+def test_a_pod_is_evicted_only_if_devices_would_be_left_for_it_nowhere(room: bool, told: list[str]) -> None:
+    """Cores and memory are enough here either way: only devices tell whether it had to go."""
+    snapshot, plan = evicted_for(1, room=room)
+
+    found = verify_plan(snapshot, plan, pb.POLICY_STRICT)
+
+    assert [str(one) for one in found] == told
