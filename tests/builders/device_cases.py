@@ -80,6 +80,7 @@ def device_snapshots(draw: st.DrawFn, *, nodes: int = 2, pods: int = 5, tiers: i
             movable=draw(st.integers(0, 5)) > 0,
         )
         builder.message.pod_classes[-1].requests.cpu_milli = draw(st.integers(0, 3))
+        builder.message.pod_classes[-1].worth = draw(st.sampled_from([0, 0, 3, 100]))
     for name in names:
         if draw(st.integers(0, 3)) == 0:
             builder.held(name, 0, draw(st.sampled_from([{"units": 30}, {"units": 90}])))
