@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from stowage_optimizer.model.bins import MOST_DEVICES
-from stowage_optimizer.model.problem import Flags, Indices, Ints, Problem
+from stowage_optimizer.model.problem import Indices, Ints, Problem
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.search_arrays import Floats
 
-MOST_STEPS = 4_000
+MOST_STEPS = 1_000
 """Steps of each search for the contents of a node, or for an order."""
 
 DEEPEST = 512
@@ -28,71 +28,90 @@ DEEPEST = 512
 AT_HOME = -1
 """Instead of how many options a pod has: it keeps what it holds."""
 
+IN_ORDER, CONTENTS, EVERY_ORDER = range(3)
+
+ATTEMPTS = (IN_ORDER, CONTENTS, IN_ORDER, CONTENTS, IN_ORDER, EVERY_ORDER)
+"""What `arrange` tries: the order follows from the contents found before it."""
+
+LAST_FIRST = 2
+"""The attempts before it sort by the last device of each, those after it by the first."""
+
 ITEM_AT, REQUEST, CHOICE, NUMBER, BEGIN, OPTION = range(6)
 """Columns of `SearchBins.stack`."""
+
+
+LAYOUT, SHUT, HEAD = range(3)
+"""Columns of `SearchBins.nodes`."""
+
+KIND, AT, HOME, AFTER = range(4)
+"""Columns of `SearchBins.items`."""
+
+LEFT, EMPTY, BEFORE = range(3)
+"""Planes of `SearchBins.room`; the last is scratch."""
+
+NOW, STAYING = range(2)
+"""Planes of `SearchBins.holders`, besides ``BEFORE``."""
+
+SLOT, TWIN = range(2)
+"""Planes of `SearchBins.layouts`."""
+
+CHOSEN, SAVED, TRIAL = range(3)
+"""Planes of `SearchBins.picks`."""
+
+DRAFT, ORDER, TRIED, KEY, MEMBERS = range(5)
+"""Rows of `SearchBins.scratch`."""
 
 
 class SearchBins(NamedTuple):
     """Who has which devices now, the tables that say who may, and scratch space.
 
+    As few arrays as can be: each costs time where compiled functions hand them on, and more where they are compiled.
+
     Parameters
     ----------
-    layout, slot, twin, start, option, take, ask, asked, request, home, home_option
+    nodes
+        Layout, whether nobody comes for devices, and the first of the items that have some, shape ``(nodes, 3)``.
+    items
+        Kind, home, first option of what is held there, and the next item of the node, shape ``(items + 1, 4)``.
+    room
+        What is left now, and beside those who stay anyway, shape ``(3, nodes, slots)``.
+    holders
+        How many holdings there are now, and of those who stay anyway, shape ``(3, nodes, devices)``.
+    layouts
+        `Bins.slot` and `Bins.twin`, shape ``(2, layouts, devices + 1)``.
+    start, take
         As in `Bins`.
-    empty, kept
-        `Bins.left` and `Bins.held`.
+    option
+        `Bins.option`, then `Bins.home_option`.
+    ask, wish
+        The requests of kind ``k`` are the rows ``ask[k]`` to ``ask[k + 1]``: first choice and end of the choices.
     distinct
         How many devices by choice.
-    kind, home_node
-        By item.
     size
         Share of a device that pods ask for, by kind.
-    left, held
-        What is free now, and how many holdings there are.
-    chosen, saved
-        How many options an item has, or `AT_HOME`; and which; shape ``(items, 1 + MOST_DEVICES)``.
-    shut
-        Nodes to which nobody comes for devices.
-    head, after
-        Lists of the items on each node that have devices.
-    draft, trial, stack, order, tried, key, members, left_before, held_before, steps
-        Scratch.
+    picks
+        How many options an item has, or `AT_HOME`, and which, shape ``(3, items, 1 + MOST_DEVICES)``.
+    scratch
+        Shape ``(5, items + 1)`` at least.
+    stack
+        Of the depth first search, shape ``(DEEPEST + 1, 6)``; the last row has the steps that are left.
     """
 
-    layout: Indices
-    slot: Indices
-    twin: Indices
+    nodes: Indices
+    items: Indices
+    room: Ints
+    holders: Indices
+    layouts: Indices
     start: Indices
     option: Indices
     take: Ints
     ask: Indices
-    asked: Indices
-    request: Indices
-    home: Indices
-    home_option: Indices
-    empty: Ints
-    kept: Indices
+    wish: Indices
     distinct: Indices
-    kind: Indices
-    home_node: Indices
     size: Floats
-    left: Ints
-    held: Indices
-    chosen: Indices
-    saved: Indices
-    shut: Flags
-    head: Indices
-    after: Indices
-    draft: Indices
-    trial: Indices
+    picks: Indices
+    scratch: Indices
     stack: Indices
-    order: Indices
-    tried: Indices
-    key: Indices
-    members: Indices
-    left_before: Ints
-    held_before: Indices
-    steps: Ints
 
 
 def make_bins(problem: Problem) -> SearchBins | None:
@@ -101,75 +120,72 @@ def make_bins(problem: Problem) -> SearchBins | None:
     if bins is None:
         return None
     items, nodes = len(problem.kind), len(bins.layout)
-    options = np.zeros((items, 1 + MOST_DEVICES), np.int32)
+    of_items = np.full((items + 1, 4), -1, np.int32)
+    of_items[:items, KIND], of_items[:items, AT] = problem.kind, problem.home
+    of_items[:, HOME] = len(bins.option) + bins.home
+    layouts = np.zeros((2, *bins.slot.shape), np.int32)
+    layouts[SLOT], layouts[TWIN, :, :-1] = bins.slot, bins.twin
     return SearchBins(
-        layout=bins.layout,
-        slot=bins.slot,
-        twin=bins.twin,
+        nodes=np.column_stack([bins.layout, np.zeros(nodes, np.int32), np.full(nodes, -1, np.int32)]),
+        items=of_items,
+        room=np.stack([bins.left] * 3),
+        holders=np.stack([bins.held] * 3),
+        layouts=layouts,
         start=bins.start,
-        option=bins.option,
+        option=np.concatenate([bins.option, bins.home_option]),
         take=bins.take,
         ask=bins.ask,
-        asked=bins.asked,
-        request=bins.request,
-        home=bins.home,
-        home_option=bins.home_option,
-        empty=bins.left,
-        kept=bins.held,
+        wish=bins.request[bins.asked],
         distinct=np.ascontiguousarray(bins.choice[:, 0]),
-        kind=problem.kind,
-        home_node=problem.home,
         size=bins.shares,
-        left=bins.left.copy(),
-        held=bins.held.copy(),
-        chosen=options,
-        saved=options.copy(),
-        shut=np.zeros(nodes, np.bool_),
-        head=np.full(nodes, -1, np.int32),
-        after=np.full(items, -1, np.int32),
-        draft=np.zeros(MOST_DEVICES + 1, np.int32),
-        trial=options.copy(),
-        stack=np.zeros((DEEPEST, 6), np.int32),
-        order=np.zeros(items + 1, np.int32),
-        tried=np.zeros(items + 1, np.int32),
-        key=np.zeros(items + 1, np.int32),
-        members=np.zeros(items + 1, np.int32),
-        left_before=np.zeros(bins.left.shape[1], np.int64),
-        held_before=np.zeros(bins.held.shape[1], np.int32),
-        steps=np.zeros(1, np.int64),
+        picks=np.zeros((3, items, 1 + MOST_DEVICES), np.int32),
+        scratch=np.zeros((5, max(items, MOST_DEVICES) + 1), np.int32),
+        stack=np.zeros((DEEPEST + 1, 6), np.int32),
     )
+
+
+def clear(bins: SearchBins) -> None:
+    """Take everybody off every node."""
+    bins.room[LEFT] = bins.room[EMPTY]
+    bins.holders[NOW] = bins.holders[STAYING]
+    bins.nodes[:, HEAD] = -1
+
+
+def open_all(bins: SearchBins) -> None:
+    """Let pods come to every node again."""
+    bins.nodes[:, SHUT] = 0
 
 
 @inlined
 def asks(item: int, bins: SearchBins) -> bool:
     """Return whether ``item`` has anything to do with devices."""
-    kind = bins.kind[item]
+    kind = bins.items[item, KIND]
     return bool(bins.ask[kind] < bins.ask[kind + 1])
 
 
 @inlined
 def _has_room(row: Indices, at: int, bins: SearchBins) -> bool:
-    end = row[3] if bins.held[at, row[0]] == 0 else row[2]
+    end = row[3] if bins.holders[NOW, at, row[0]] == 0 else row[2]
     fits = True
     for index in range(row[1], end):
-        fits &= bins.take[index, 1] <= bins.left[at, bins.take[index, 0]]
+        fits &= bins.take[index, 1] <= bins.room[LEFT, at, bins.take[index, 0]]
     return fits
 
 
 @inlined
 def _hold(row: Indices, at: int, bins: SearchBins) -> None:
-    end = row[3] if bins.held[at, row[0]] == 0 else row[2]
+    end = row[3] if bins.holders[NOW, at, row[0]] == 0 else row[2]
     for index in range(row[1], end):
-        bins.left[at, bins.take[index, 0]] -= bins.take[index, 1]
-    bins.held[at, row[0]] += 1
+        bins.room[LEFT, at, bins.take[index, 0]] -= bins.take[index, 1]
+    bins.holders[NOW, at, row[0]] += 1
 
 
 @inlined
 def _release(row: Indices, at: int, bins: SearchBins) -> None:
-    bins.held[at, row[0]] -= 1
-    end = row[3] if bins.held[at, row[0]] == 0 else row[2]
+    bins.holders[NOW, at, row[0]] -= 1
+    end = row[3] if bins.holders[NOW, at, row[0]] == 0 else row[2]
     for index in range(row[1], end):
-        bins.left[at, bins.take[index, 0]] += bins.take[index, 1]
+        bins.room[LEFT, at, bins.take[index, 0]] += bins.take[index, 1]
 
 
 @inlined
@@ -179,27 +195,27 @@ def _find(item: int, at: int, bins: SearchBins, keep: bool) -> bool:
     A share of one device goes where least is left; all else to the first that serve it.
     """
     found, taken = True, 0
-    if bins.home_node[item] == at:
-        first, end = bins.home[item], bins.home[item + 1]
+    if bins.items[item, AT] == at:
+        first, end = bins.items[item, HOME], bins.items[item + 1, HOME]
         for index in range(first, end):
-            if found and _has_room(bins.home_option[index], at, bins):
-                _hold(bins.home_option[index], at, bins)
+            if found and _has_room(bins.option[index], at, bins):
+                _hold(bins.option[index], at, bins)
                 taken += 1
             else:
                 found = False
         if not (found and keep):
             for index in range(first, first + taken):
-                _release(bins.home_option[index], at, bins)
-        bins.draft[0] = AT_HOME
+                _release(bins.option[index], at, bins)
+        bins.scratch[DRAFT, 0] = AT_HOME
         return found
-    layout, kind = bins.layout[at], bins.kind[item]
+    layout, kind = bins.nodes[at, LAYOUT], bins.items[item, KIND]
     if layout < 0:
         return False
     for asked in range(bins.ask[kind], bins.ask[kind + 1]):
         if not found:
             break
         found = False
-        for choice in range(bins.request[bins.asked[asked], 0], bins.request[bins.asked[asked], 1]):
+        for choice in range(bins.wish[asked, 0], bins.wish[asked, 1]):
             before, position = taken, bins.start[layout, choice]
             end = bins.start[layout, choice + 1]
             number = bins.distinct[choice]
@@ -209,18 +225,18 @@ def _find(item: int, at: int, bins: SearchBins, keep: bool) -> bool:
                     break
                 _hold(bins.option[best], at, bins)
                 taken += 1
-                bins.draft[taken] = best
+                bins.scratch[DRAFT, taken] = best
                 position = best + 1
             if taken - before == number:
                 found = True
                 break
             while taken > before:
-                _release(bins.option[bins.draft[taken]], at, bins)
+                _release(bins.option[bins.scratch[DRAFT, taken]], at, bins)
                 taken -= 1
-    bins.draft[0] = taken
+    bins.scratch[DRAFT, 0] = taken
     if not (found and keep):
         for index in range(taken):
-            _release(bins.option[bins.draft[1 + index]], at, bins)
+            _release(bins.option[bins.scratch[DRAFT, 1 + index]], at, bins)
     return found
 
 
@@ -233,7 +249,7 @@ def _best(position: int, end: int, tightest: bool, at: int, bins: SearchBins) ->
             continue
         if not tightest or bins.option[option, 1] == bins.option[option, 2]:
             return option
-        rest = bins.left[at, bins.take[bins.option[option, 1], 0]]
+        rest = bins.room[LEFT, at, bins.take[bins.option[option, 1], 0]]
         if best < 0 or rest < least:
             best, least = option, rest
     return best
@@ -246,6 +262,12 @@ def devices_fit(item: int, at: int, bins: SearchBins) -> bool:
 
 
 @inlined
+def may_come_for_devices(item: int, at: int, bins: SearchBins) -> bool:
+    """Return the same, or whether ``item`` asks for none; nobody comes to a node that is shut."""
+    return not asks(item, bins) or (bins.nodes[at, SHUT] == 0 and _find(item, at, bins, False))
+
+
+@inlined
 def give(item: int, at: int, bins: SearchBins) -> bool:
     """Give ``item`` devices of ``at``; return whether there were any.
 
@@ -254,22 +276,22 @@ def give(item: int, at: int, bins: SearchBins) -> bool:
     if not asks(item, bins):
         return True
     found = _find(item, at, bins, True)
-    if bins.home_node[item] == at:
+    if bins.items[item, AT] == at:
         if not found:
             _keep(item, at, bins)
-        bins.chosen[item, 0] = AT_HOME
+        bins.picks[CHOSEN, item, 0] = AT_HOME
         return found
-    number = bins.draft[0] if found else 0
-    bins.chosen[item, 0] = number
+    number = bins.scratch[DRAFT, 0] if found else 0
+    bins.picks[CHOSEN, item, 0] = number
     for index in range(number):
-        bins.chosen[item, 1 + index] = bins.draft[1 + index]
+        bins.picks[CHOSEN, item, 1 + index] = bins.scratch[DRAFT, 1 + index]
     return found
 
 
 @inlined
 def _keep(item: int, at: int, bins: SearchBins) -> None:
-    for index in range(bins.home[item], bins.home[item + 1]):
-        _hold(bins.home_option[index], at, bins)
+    for index in range(bins.items[item, HOME], bins.items[item + 1, HOME]):
+        _hold(bins.option[index], at, bins)
 
 
 @inlined
@@ -277,20 +299,20 @@ def give_back(item: int, at: int, bins: SearchBins) -> None:
     """Take from ``item`` what it has on ``at``; the exact inverse of `give`."""
     if not asks(item, bins):
         return
-    number = bins.chosen[item, 0]
+    number = bins.picks[CHOSEN, item, 0]
     if number == AT_HOME:
-        for index in range(bins.home[item], bins.home[item + 1]):
-            _release(bins.home_option[index], at, bins)
+        for index in range(bins.items[item, HOME], bins.items[item + 1, HOME]):
+            _release(bins.option[index], at, bins)
     for index in range(number):
-        _release(bins.option[bins.chosen[item, 1 + index]], at, bins)
+        _release(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins)
 
 
 @inlined
 def remember(item: int, bins: SearchBins) -> None:
     """Note what ``item`` has, before it is taken from it."""
     if asks(item, bins):
-        for index in range(max(0, bins.chosen[item, 0]) + 1):
-            bins.saved[item, index] = bins.chosen[item, index]
+        for index in range(max(0, bins.picks[CHOSEN, item, 0]) + 1):
+            bins.picks[SAVED, item, index] = bins.picks[CHOSEN, item, index]
 
 
 @inlined
@@ -298,191 +320,168 @@ def give_again(item: int, at: int, bins: SearchBins) -> None:
     """Give ``item`` the devices that were remembered."""
     if not asks(item, bins):
         return
-    number = bins.saved[item, 0]
-    bins.chosen[item, 0] = number
+    number = bins.picks[SAVED, item, 0]
+    bins.picks[CHOSEN, item, 0] = number
     if number == AT_HOME:
         _keep(item, at, bins)
     for index in range(number):
-        bins.chosen[item, 1 + index] = bins.saved[item, 1 + index]
-        _hold(bins.option[bins.chosen[item, 1 + index]], at, bins)
+        bins.picks[CHOSEN, item, 1 + index] = bins.picks[SAVED, item, 1 + index]
+        _hold(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins)
 
 
 @inlined
 def whole_shares(at: int, bins: SearchBins) -> float:
     """Return how much what is free of shared devices is in few of them, 1 for each that is idle."""
-    total, layout = 0.0, bins.layout[at]
+    total, layout = 0.0, bins.nodes[at, LAYOUT]
     if layout < 0:
         return total
-    for device in range(bins.held.shape[1]):
-        slot = bins.slot[layout, device]
-        if slot < bins.slot[layout, device + 1] and bins.empty[at, slot] > 1:
-            free = bins.left[at, slot] / bins.empty[at, slot]
+    for device in range(bins.holders.shape[2]):
+        slot = bins.layouts[SLOT, layout, device]
+        if slot < bins.layouts[SLOT, layout, device + 1] and bins.room[EMPTY, at, slot] > 1:
+            free = bins.room[LEFT, at, slot] / bins.room[EMPTY, at, slot]
             total += free * free
     return total
 
 
 @compiled
-def arrange(at: int, members: Indices, number: int, bins: SearchBins) -> int:
+def arrange(at: int, number: int, bins: SearchBins) -> int:
     """Find an order in which first fit has devices for all, and give them those.
+
+    The largest first, mostly. Else contents are looked for, and an order follows from who has which device in them. In
+    the end orders are tried.
 
     Parameters
     ----------
-    members
-        The first ``number`` are the items on ``at`` that ask for devices.
+    number
+        So many of ``MEMBERS`` are the items on ``at`` that ask for devices.
 
     Returns
     -------
     int
         How many come: ``order`` begins with them. -1, with everything as it was, if none was found.
     """
-    for slot in range(bins.left.shape[1]):
-        bins.left_before[slot] = bins.left[at, slot]
-    for device in range(bins.held.shape[1]):
-        bins.held_before[device] = bins.held[at, device]
+    for slot in range(bins.room.shape[2]):
+        bins.room[BEFORE, 0, slot] = bins.room[LEFT, at, slot]
+    for device in range(bins.holders.shape[2]):
+        bins.holders[BEFORE, 0, device] = bins.holders[NOW, at, device]
     coming = 0
     for index in range(number):
-        if bins.home_node[members[index]] != at:
-            _insert(members[index], coming, bins)
+        if bins.items[bins.scratch[MEMBERS, index], AT] != at:
+            _insert(bins.scratch[MEMBERS, index], coming, bins)
             coming += 1
-    bins.steps[0] = MOST_STEPS
-    if not (_come_largest_first(coming, at, members, number, bins) or _come_somehow(coming, at, members, number, bins)):
-        for slot in range(bins.left.shape[1]):
-            bins.left[at, slot] = bins.left_before[slot]
-        for device in range(bins.held.shape[1]):
-            bins.held[at, device] = bins.held_before[device]
+    arranged = False
+    attempt = 0 if coming == 0 or (bins.nodes[at, LAYOUT] >= 0 and bins.nodes[at, SHUT] == 0) else len(ATTEMPTS)
+    while attempt < len(ATTEMPTS) and not arranged:
+        _only_those_who_stay(at, number, bins)
+        bins.stack[DEEPEST, 0] = MOST_STEPS
+        found = coming == 0 or _run(ATTEMPTS[attempt], coming, at, bins)
+        if coming > 0 and ATTEMPTS[attempt] == CONTENTS:
+            if found:
+                _sort(attempt < LAST_FIRST, coming, bins)
+            else:
+                attempt = len(ATTEMPTS) - 2
+        else:
+            arranged = found
+        attempt += 1
+    if not arranged:
+        for slot in range(bins.room.shape[2]):
+            bins.room[LEFT, at, slot] = bins.room[BEFORE, 0, slot]
+        for device in range(bins.holders.shape[2]):
+            bins.holders[NOW, at, device] = bins.holders[BEFORE, 0, device]
         return -1
     for index in range(number):
-        item = members[index]
-        if bins.home_node[item] == at:
-            bins.chosen[item, 0] = AT_HOME
+        item = bins.scratch[MEMBERS, index]
+        if bins.items[item, AT] == at:
+            bins.picks[CHOSEN, item, 0] = AT_HOME
             continue
-        for column in range(bins.trial[item, 0] + 1):
-            bins.chosen[item, column] = bins.trial[item, column]
+        for column in range(bins.picks[TRIAL, item, 0] + 1):
+            bins.picks[CHOSEN, item, column] = bins.picks[TRIAL, item, column]
     return coming
 
 
 @inlined
 def _insert(item: int, length: int, bins: SearchBins) -> None:
     """Put ``item`` among those in order, the largest first."""
-    kind = bins.kind[item]
+    kind = bins.items[item, KIND]
     slot = length
     while slot > 0:
-        other = bins.order[slot - 1]
-        size = bins.size[bins.kind[other]]
-        if size > bins.size[kind] or (size == bins.size[kind] and (bins.kind[other], other) < (kind, item)):
+        other = bins.scratch[ORDER, slot - 1]
+        size = bins.size[bins.items[other, KIND]]
+        if size > bins.size[kind] or (size == bins.size[kind] and (bins.items[other, KIND], other) < (kind, item)):
             break
-        bins.order[slot] = other
+        bins.scratch[ORDER, slot] = other
         slot -= 1
-    bins.order[slot] = item
+    bins.scratch[ORDER, slot] = item
 
 
 @inlined
-def _only_those_who_stay(at: int, members: Indices, number: int, bins: SearchBins) -> None:
-    for slot in range(bins.left.shape[1]):
-        bins.left[at, slot] = bins.empty[at, slot]
-    for device in range(bins.held.shape[1]):
-        bins.held[at, device] = bins.kept[at, device]
+def _only_those_who_stay(at: int, number: int, bins: SearchBins) -> None:
+    for slot in range(bins.room.shape[2]):
+        bins.room[LEFT, at, slot] = bins.room[EMPTY, at, slot]
+    for device in range(bins.holders.shape[2]):
+        bins.holders[NOW, at, device] = bins.holders[STAYING, at, device]
     for index in range(number):
-        if bins.home_node[members[index]] == at:
-            _keep(members[index], at, bins)
+        if bins.items[bins.scratch[MEMBERS, index], AT] == at:
+            _keep(bins.scratch[MEMBERS, index], at, bins)
 
 
 @inlined
-def _come_largest_first(coming: int, at: int, members: Indices, number: int, bins: SearchBins) -> bool:
-    _only_those_who_stay(at, members, number, bins)
-    if coming == 0:
-        return True
-    return bool(bins.layout[at] >= 0 and not bins.shut[at] and _come_in_order(coming, at, bins))
-
-
-@inlined
-def _come_in_order(coming: int, at: int, bins: SearchBins) -> bool:
-    """Have the first ``coming`` in order come one by one; return whether there were devices for all."""
-    index = 0
-    while index < coming and _come(index, index + 1, at, bins):
-        index += 1
-    return index == coming
-
-
-@inlined
-def _come_somehow(coming: int, at: int, members: Indices, number: int, bins: SearchBins) -> bool:
-    """Find contents first, and an order from that; or else an order by trying."""
-    if bins.layout[at] < 0 or bins.shut[at]:
-        return False
-    _only_those_who_stay(at, members, number, bins)
-    bins.steps[0] = MOST_STEPS
-    if _come(0, coming, at, bins):
-        for sense in range(2):
-            for index in range(coming):
-                item = bins.order[index]
-                device = bins.option[bins.trial[item, 1], 0]
-                for column in range(2, bins.trial[item, 0] + 1):
-                    other = bins.option[bins.trial[item, column], 0]
-                    device = max(device, other) if sense == 0 else min(device, other)
-                bins.key[item] = device
-            _sort(coming, bins)
-            _only_those_who_stay(at, members, number, bins)
-            bins.steps[0] = MOST_STEPS
-            if _come_in_order(coming, at, bins):
-                return True
-            # What first fit tried has overwritten the contents.
-            _only_those_who_stay(at, members, number, bins)
-            bins.steps[0] = MOST_STEPS
-            if not _come(0, coming, at, bins):
-                break
-    _only_those_who_stay(at, members, number, bins)
-    bins.steps[0] = MOST_STEPS
-    return _try_orders(coming, at, bins)
-
-
-@inlined
-def _sort(coming: int, bins: SearchBins) -> None:
-    """Sort those in order by their keys."""
-    for index in range(1, coming):
-        item, slot = bins.order[index], index
-        while slot > 0 and bins.key[bins.order[slot - 1]] > bins.key[item]:
-            bins.order[slot] = bins.order[slot - 1]
+def _sort(by_last: bool, coming: int, bins: SearchBins) -> None:
+    """Sort those in order by the last device that they have in the contents found, or by the first."""
+    for index in range(coming):
+        item = bins.scratch[ORDER, index]
+        device = bins.option[bins.picks[TRIAL, item, 1], 0]
+        for column in range(2, bins.picks[TRIAL, item, 0] + 1):
+            other = bins.option[bins.picks[TRIAL, item, column], 0]
+            device = max(device, other) if by_last else min(device, other)
+        bins.scratch[KEY, item] = device
+        slot = index
+        while slot > 0 and bins.scratch[KEY, bins.scratch[ORDER, slot - 1]] > device:
+            bins.scratch[ORDER, slot] = bins.scratch[ORDER, slot - 1]
             slot -= 1
-        bins.order[slot] = item
+        bins.scratch[ORDER, slot] = item
 
 
 @inlined
-def _try_orders(coming: int, at: int, bins: SearchBins) -> bool:
-    """Have pods come in every order, as far as the steps last."""
+def _run(attempt: int, coming: int, at: int, bins: SearchBins) -> bool:
+    """Have the first ``coming`` in order come one by one, or all at once for `CONTENTS`; with `EVERY_ORDER` in any."""
     depth = 0
-    bins.tried[0] = 0
-    while bins.steps[0] > 0:
-        if bins.tried[depth] == coming - depth:
+    bins.scratch[TRIED, 0] = 0
+    while bins.stack[DEEPEST, 0] > 0:
+        if bins.scratch[TRIED, depth] == coming - depth:
             if depth == 0:
                 return False
             depth -= 1
-            item = bins.order[depth]
-            for column in range(1, bins.trial[item, 0] + 1):
-                _release(bins.option[bins.trial[item, column]], at, bins)
-            _swap(depth, depth + bins.tried[depth], bins)
-            bins.tried[depth] += 1
+            item = bins.scratch[ORDER, depth]
+            for column in range(1, bins.picks[TRIAL, item, 0] + 1):
+                _release(bins.option[bins.picks[TRIAL, item, column]], at, bins)
+            _swap(depth, depth + bins.scratch[TRIED, depth], bins)
+            bins.scratch[TRIED, depth] += 1
             continue
-        candidate = depth + bins.tried[depth]
+        candidate = depth + bins.scratch[TRIED, depth]
         alike = False
         for index in range(depth, candidate):
-            alike |= bins.kind[bins.order[index]] == bins.kind[bins.order[candidate]]
+            alike |= bins.items[bins.scratch[ORDER, index], KIND] == bins.items[bins.scratch[ORDER, candidate], KIND]
         _swap(depth, candidate, bins)
-        if not alike and _come(depth, depth + 1, at, bins):
-            depth += 1
+        last = coming if attempt == CONTENTS else depth + 1
+        if not alike and _come(depth, last, at, bins):
+            depth = last
             if depth == coming:
                 return True
-            bins.tried[depth] = 0
-        else:
+            bins.scratch[TRIED, depth] = 0
+        elif attempt == EVERY_ORDER:
             _swap(depth, candidate, bins)
-            bins.tried[depth] += 1
+            bins.scratch[TRIED, depth] += 1
+        else:
+            return False
     return False
 
 
 @inlined
 def _swap(one: int, other: int, bins: SearchBins) -> None:
-    first = bins.order[one]
-    bins.order[one] = bins.order[other]
-    bins.order[other] = first
+    first = bins.scratch[ORDER, one]
+    bins.scratch[ORDER, one] = bins.scratch[ORDER, other]
+    bins.scratch[ORDER, other] = first
 
 
 @inlined
@@ -493,23 +492,23 @@ def _come(first: int, last: int, at: int, bins: SearchBins) -> bool:
     devices of the same alternative, then other alternatives, then other devices of the requests before are tried. Of
     devices that are alike only the first is.
     """
-    layout, index, depth = bins.layout[at], first, 0
-    asked = bins.ask[bins.kind[bins.order[index]]]
-    choice, number = bins.request[bins.asked[asked], 0], 0
+    layout, index, depth = bins.nodes[at, LAYOUT], first, 0
+    asked = bins.ask[bins.items[bins.scratch[ORDER, index], KIND]]
+    choice, number = bins.wish[asked, 0], 0
     begin = bins.start[layout, choice]
     position = begin
     found = False
-    while bins.steps[0] > 0:
-        bins.steps[0] -= 1
+    while bins.stack[DEEPEST, 0] > 0:
+        bins.stack[DEEPEST, 0] -= 1
         if number == bins.distinct[choice]:
             asked += 1
-            if asked == bins.ask[bins.kind[bins.order[index]] + 1]:
+            if asked == bins.ask[bins.items[bins.scratch[ORDER, index], KIND] + 1]:
                 index += 1
                 if index == last:
                     found = True
                     break
-                asked = bins.ask[bins.kind[bins.order[index]]]
-            choice, number = bins.request[bins.asked[asked], 0], 0
+                asked = bins.ask[bins.items[bins.scratch[ORDER, index], KIND]]
+            choice, number = bins.wish[asked, 0], 0
             begin = bins.start[layout, choice]
             position = begin
             continue
@@ -528,7 +527,7 @@ def _come(first: int, last: int, at: int, bins: SearchBins) -> bool:
             number += 1
             begin = option + 1
             position = begin
-        elif number == 0 and choice + 1 < bins.request[bins.asked[asked], 1]:
+        elif number == 0 and choice + 1 < bins.wish[asked, 1]:
             choice += 1
             begin = bins.start[layout, choice]
             position = begin
@@ -547,11 +546,11 @@ def _come(first: int, last: int, at: int, bins: SearchBins) -> bool:
             _release(bins.option[bins.stack[depth, OPTION]], at, bins)
         return False
     for row in range(first, last):
-        bins.trial[bins.order[row], 0] = 0
+        bins.picks[TRIAL, bins.scratch[ORDER, row], 0] = 0
     for row in range(depth):
-        item = bins.order[bins.stack[row, ITEM_AT]]
-        bins.trial[item, 0] += 1
-        bins.trial[item, bins.trial[item, 0]] = bins.stack[row, OPTION]
+        item = bins.scratch[ORDER, bins.stack[row, ITEM_AT]]
+        bins.picks[TRIAL, item, 0] += 1
+        bins.picks[TRIAL, item, bins.picks[TRIAL, item, 0]] = bins.stack[row, OPTION]
     return True
 
 
@@ -574,12 +573,12 @@ def _next(position: int, begin: int, end: int, at: int, bins: SearchBins) -> int
 @inlined
 def _alike(one: int, other: int, at: int, bins: SearchBins) -> bool:
     """Return whether two devices serve alike, and as much is left of one as of the other."""
-    layout = bins.layout[at]
-    if bins.twin[layout, one] != bins.twin[layout, other]:
+    layout = bins.nodes[at, LAYOUT]
+    if bins.layouts[TWIN, layout, one] != bins.layouts[TWIN, layout, other]:
         return False
-    first, second = bins.slot[layout, one], bins.slot[layout, other]
-    for slot in range(bins.slot[layout, one + 1] - first):
-        if bins.left[at, first + slot] != bins.left[at, second + slot]:
+    first, second = bins.layouts[SLOT, layout, one], bins.layouts[SLOT, layout, other]
+    for slot in range(bins.layouts[SLOT, layout, one + 1] - first):
+        if bins.room[LEFT, at, first + slot] != bins.room[LEFT, at, second + slot]:
             return False
     return True
 
@@ -587,25 +586,20 @@ def _alike(one: int, other: int, at: int, bins: SearchBins) -> bool:
 @compiled
 def give_to_all(node: Indices, bins: SearchBins) -> int:
     """Give devices to all items that are on a node, and return on how many nodes no order was found for that."""
-    for at in range(len(bins.layout)):
-        bins.head[at] = -1
+    for at in range(len(bins.nodes)):
+        bins.nodes[at, HEAD] = -1
     for item in range(len(node)):
         if node[item] >= 0 and asks(item, bins):
             join(item, node[item], bins)
     failed = 0
-    for at in range(len(bins.layout)):
+    for at in range(len(bins.nodes)):
         number = _list(at, bins)
-        if arrange(at, bins.members, number, bins) >= 0:
+        if arrange(at, number, bins) >= 0:
             continue
         # The search goes on with what there is: an answer is arranged anew, and repaired.
         failed += 1
-        _only_those_who_stay(at, bins.members, number, bins)
         for index in range(number):
-            item = bins.members[index]
-            if bins.home_node[item] == at:
-                bins.chosen[item, 0] = AT_HOME
-            else:
-                give(item, at, bins)
+            give(bins.scratch[MEMBERS, index], at, bins)
     return failed
 
 
@@ -613,9 +607,9 @@ def give_to_all(node: Indices, bins: SearchBins) -> int:
 def shut_without_order(bins: SearchBins) -> int:
     """Arrange every node, and shut those where no order is found; return how many."""
     failed = 0
-    for at in range(len(bins.layout)):
-        if arrange(at, bins.members, _list(at, bins), bins) < 0:
-            bins.shut[at] = True
+    for at in range(len(bins.nodes)):
+        if arrange(at, _list(at, bins), bins) < 0:
+            bins.nodes[at, SHUT] = 1
             failed += 1
     return failed
 
@@ -623,34 +617,34 @@ def shut_without_order(bins: SearchBins) -> int:
 @inlined
 def _list(at: int, bins: SearchBins) -> int:
     """Write the items on ``at`` that have devices to ``members``; return how many."""
-    number, item = 0, bins.head[at]
+    number, item = 0, bins.nodes[at, HEAD]
     while item >= 0:
-        bins.members[number] = item
+        bins.scratch[MEMBERS, number] = item
         number += 1
-        item = bins.after[item]
+        item = bins.items[item, AFTER]
     return number
 
 
 @inlined
 def join(item: int, at: int, bins: SearchBins) -> None:
     """Add ``item`` to those on ``at`` that have devices."""
-    bins.after[item] = bins.head[at]
-    bins.head[at] = item
+    bins.items[item, AFTER] = bins.nodes[at, HEAD]
+    bins.nodes[at, HEAD] = item
 
 
 @inlined
 def part(item: int, at: int, bins: SearchBins) -> None:
     """Remove ``item`` from those on ``at``."""
-    if bins.head[at] == item:
-        bins.head[at] = bins.after[item]
+    if bins.nodes[at, HEAD] == item:
+        bins.nodes[at, HEAD] = bins.items[item, AFTER]
         return
-    other = bins.head[at]
-    while bins.after[other] != item:
-        other = bins.after[other]
-    bins.after[other] = bins.after[item]
+    other = bins.nodes[at, HEAD]
+    while bins.items[other, AFTER] != item:
+        other = bins.items[other, AFTER]
+    bins.items[other, AFTER] = bins.items[item, AFTER]
 
 
-@inlined
+@compiled
 def comes_in(item: int, at: int, bins: SearchBins) -> bool:
     """Give ``item`` devices of ``at``, and others to those there if need be; return whether that can be done.
 
@@ -658,28 +652,53 @@ def comes_in(item: int, at: int, bins: SearchBins) -> bool:
     """
     if not asks(item, bins):
         return True
-    stays = bins.home_node[item] == at
-    if bins.shut[at] and not stays:
+    stays = bins.items[item, AT] == at
+    if bins.nodes[at, SHUT] != 0 and not stays:
         return False
-    if devices_fit(item, at, bins) or (stays and not _anybody_came(at, bins)):
-        give(item, at, bins)
-        join(item, at, bins)
-        return True
-    number = _list(at, bins)
-    bins.members[number] = item
-    if arrange(at, bins.members, number + 1, bins) < 0:
-        return False
+    if not _anybody_came(at, bins) and stays:
+        _keep(item, at, bins)
+        bins.picks[CHOSEN, item, 0] = AT_HOME
+    elif not give(item, at, bins):
+        if stays:
+            give_back(item, at, bins)
+        number = _list(at, bins)
+        bins.scratch[MEMBERS, number] = item
+        if not _may_suffice(item, at, bins):
+            return False
+        if arrange(at, number + 1, bins) < 0:
+            return False
     join(item, at, bins)
     return True
 
 
 @inlined
+def _may_suffice(item: int, at: int, bins: SearchBins) -> bool:
+    """Return whether as much is left on ``at``, of whatever, as ``item`` asks for at least."""
+    left = np.int64(0)
+    for slot in range(bins.room.shape[2]):
+        left += max(0, bins.room[LEFT, at, slot])
+    kind, layout, asked = bins.items[item, KIND], bins.nodes[at, LAYOUT], np.int64(0)
+    if layout < 0:
+        return False
+    for wish in range(bins.ask[kind], bins.ask[kind + 1]):
+        least = left + 1
+        for choice in range(bins.wish[wish, 0], bins.wish[wish, 1]):
+            for option in range(bins.start[layout, choice], bins.start[layout, choice + 1]):
+                amount = np.int64(0)
+                for take in range(bins.option[option, 1], bins.option[option, 2]):
+                    amount += bins.take[take, 1]
+                least = min(least, bins.distinct[choice] * amount)
+        asked += least
+    return bool(asked <= left)
+
+
+@inlined
 def _anybody_came(at: int, bins: SearchBins) -> bool:
-    item = bins.head[at]
+    item = bins.nodes[at, HEAD]
     while item >= 0:
-        if bins.home_node[item] != at:
+        if bins.items[item, AT] != at:
             return True
-        item = bins.after[item]
+        item = bins.items[item, AFTER]
     return False
 
 
@@ -721,10 +740,10 @@ class Arranger:
         """Return who comes in which order, and the options of each; nobody if no order is known."""
         coming, bins = self._arrange(node, members), self._bins
         return [
-            (item, bins.chosen[item, 1 : 1 + bins.chosen[item, 0]].copy())
-            for item in bins.order[: max(0, coming)].tolist()
+            (item, bins.picks[CHOSEN, item, 1 : 1 + bins.picks[CHOSEN, item, 0]].copy())
+            for item in bins.scratch[ORDER, : max(0, coming)].tolist()
         ]
 
     def _arrange(self, node: int, members: Sequence[int]) -> int:
-        self._bins.members[: len(members)] = members
-        return arrange(node, self._bins.members, len(members), self._bins)
+        self._bins.scratch[MEMBERS, : len(members)] = members
+        return arrange(node, len(members), self._bins)

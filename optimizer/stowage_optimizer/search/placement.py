@@ -3,7 +3,7 @@
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints
-from stowage_optimizer.search.bins import SearchBins, devices_fit, give, give_back, give_to_all
+from stowage_optimizer.search.bins import SearchBins, clear, devices_fit, give, give_back, give_to_all, open_all
 from stowage_optimizer.search.compiling import compiled, inlined
 from stowage_optimizer.search.search_arrays import SearchArrays, Width
 from stowage_optimizer.search.state import (
@@ -129,7 +129,8 @@ def enter(
     )  # fmt: skip
     state.best_value[:] = state.value
     if bins is not None:
-        bins.shut[:] = False
+        open_all(bins)
+        clear(bins)
         give_to_all(state.items[:, NODE], bins)
 
 

@@ -14,12 +14,14 @@ from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Probl
 from stowage_optimizer.search.bins import (
     SearchBins,
     asks,
+    clear,
     comes_in,
-    devices_fit,
     give_again,
     give_back,
     join,
     make_bins,
+    may_come_for_devices,
+    open_all,
     part,
     remember,
     shut_without_order,
@@ -78,7 +80,7 @@ class Repairer:
         return repaired
 
     def _with_devices(self, wanted: Indices, bins: SearchBins) -> Indices:
-        bins.shut[:] = False
+        open_all(bins)
         rounds = 0
         while True:
             repaired = self._one_round(wanted)
@@ -97,9 +99,7 @@ class Repairer:
         self._failed[:] = False
         self._spare[:] = problem.room
         if self._bins is not None:
-            self._bins.left[:] = self._bins.empty
-            self._bins.held[:] = self._bins.kept
-            self._bins.head[:] = NOWHERE
+            clear(self._bins)
         _want(wanted, problem.kind, problem.demand, self._spare)
         for tier in range(problem.tiers):
             members = self._order[self._starts[tier] : self._starts[tier + 1]]
@@ -136,17 +136,18 @@ def _place(
         item = members[index]
         if node[item] >= 0 or (home[item] >= 0) != running:
             continue
-        at = wanted[item]
+        at = home[item] if anywhere else wanted[item]
+        if at >= 0 and not _enters(item, kind[item], at, home[item] != at, demand, room, used, newcomers, bins):
+            at = -1
         if anywhere:
-            at = _find(
-                item, kind[item], home[item], demand, mask, allowed, room, used, newcomers,
-                spare, failed, inverse, bins,
-            )  # fmt: skip
+            if at < 0:
+                at = _find(
+                    item, kind[item], home[item], demand, mask, allowed, room, used, newcomers,
+                    spare, failed, inverse, bins,
+                )  # fmt: skip
             if at >= 0:
                 for dimension in range(demand.shape[1]):
                     spare[at, dimension] -= demand[kind[item], dimension]
-        elif at >= 0 and not _enters(item, kind[item], at, home[item] != at, demand, room, used, newcomers, bins):
-            at = -1
         if at >= 0:
             node[item] = at
             _count(kind[item], at, home[item] != at, 1, demand, used, newcomers)
@@ -170,12 +171,10 @@ def _find(
     used: Ints, newcomers: Ints, spare: Ints, failed: Flags, inverse: Floats,
     bins: SearchBins | None,
 ) -> int:  # fmt: skip
-    """Return a node for one more of ``kind``, -1 for none: home, or the best fit; it has its devices there.
+    """Return a node for one more of ``kind``, the best fit, -1 for none; it has its devices there.
 
     Room that no pod wants goes before room that a lower tier would have to leave.
     """
-    if home >= 0 and _enters(item, kind, home, False, demand, room, used, newcomers, bins):
-        return home
     best, least = -1, np.inf
     if failed[kind]:
         return best
@@ -184,7 +183,7 @@ def _find(
             continue
         if not _fits(kind, at, True, demand, room, used, newcomers):
             continue
-        if bins is not None and asks(item, bins) and (bins.shut[at] or not devices_fit(item, at, bins)):
+        if bins is not None and not may_come_for_devices(item, at, bins):
             continue
         misfit = 0.0
         for dimension in range(demand.shape[1]):
@@ -205,13 +204,14 @@ def _comes_to_any(
     room: Ints, used: Ints, newcomers: Ints, bins: SearchBins,
 ) -> int:  # fmt: skip
     """Give ``item`` devices of ``best``, or have others make do with other devices for a pod that runs."""
-    if best >= 0:
-        comes_in(item, best, bins)
-        return best
-    if home >= 0 and asks(item, bins):
-        for at in range(len(room)):
-            if allowed[mask[kind], at] and _enters(item, kind, at, True, demand, room, used, newcomers, bins):
-                return at
+    at = max(0, best)
+    while at < len(room) and (best >= 0 or (home >= 0 and asks(item, bins))):
+        open_to = best >= 0 or (allowed[mask[kind], at] and _fits(kind, at, True, demand, room, used, newcomers))
+        if open_to and comes_in(item, at, bins):
+            return at
+        if best >= 0:
+            break
+        at += 1
     return -1
 
 

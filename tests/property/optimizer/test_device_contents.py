@@ -10,7 +10,7 @@ from device_oracle import DeviceOracle, NodeDevices, replay, some_order
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.model.packing import Packing, as_assignment
-from stowage_optimizer.search.bins import Arranger, SearchBins, give_back, make_bins
+from stowage_optimizer.search.bins import EMPTY, LEFT, NOW, STAYING, Arranger, SearchBins, give_back, make_bins
 from stowage_optimizer.search.compiling import compiled
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.placement import enter, nothing_frozen
@@ -103,8 +103,8 @@ def test_the_search_gives_back_what_it_takes(phase: int) -> None:
         for item in range(len(problem.home)):
             if (node := state.items[item, NODE]) >= 0:
                 take_off(item, node, bins)
-        assert (bins.left == bins.empty).all()
-        assert (bins.held == bins.kept).all()
+        assert (bins.room[LEFT] == bins.room[EMPTY]).all()
+        assert (bins.holders[NOW] == bins.holders[STAYING]).all()
 
 
 @compiled
