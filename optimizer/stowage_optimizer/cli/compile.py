@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stowage_optimizer.search.cache import VARIABLE, BackgroundCompiler, forget_others
-from stowage_optimizer.service.warmup import warm_up
+from stowage_optimizer.service.warmup import warm_up, warm_up_devices
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -17,5 +17,6 @@ def run(arguments: Sequence[str]) -> int:
     ).parse_args(arguments)
     gc.disable()
     warm_up(BackgroundCompiler())
+    warm_up_devices()
     forget_others(Path(os.environ[VARIABLE]))
     return 0

@@ -121,6 +121,14 @@ BACKGROUND_PARTS = ("exploration", "moves")
 LAST = "exploration.explore-*.nbi"
 """What is in a cache that was filled once."""
 
+DEVICES = "devices"
+"""The part for pods that ask for devices, which few clusters need: it takes longer than all others.
+
+`stowage-optimizer compile` compiles it, as the container's image does; or else the first solves for such pods."""
+
+LAST_OF_DEVICES = "bins.shut_without_order-*.nbi"
+"""What is in a cache that has that part."""
+
 SAY_EVERY_S = 3
 LIMIT_S = 45
 """Time for the other process; then the caller compiles what is missing itself."""
@@ -134,7 +142,7 @@ class BackgroundCompiler:
     """
 
     def __init__(self) -> None:
-        place = settle_cache(os.environ, Path(__file__).parent, Path(tempfile.gettempdir()))
+        self._place = place = settle_cache(os.environ, Path(__file__).parent, Path(tempfile.gettempdir()))
         self._process: subprocess.Popen[bytes] | None = None
         if not any(place.rglob(LAST)):
             _say(
@@ -146,6 +154,10 @@ class BackgroundCompiler:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
+
+    def has_devices(self) -> bool:
+        """Return whether the part for devices was compiled before."""
+        return any(self._place.rglob(LAST_OF_DEVICES))
 
     def begin(self, part: str) -> None:
         """Say which part is next, if anything has to be compiled."""

@@ -34,7 +34,7 @@ from stowage_optimizer.search.cache import BackgroundCompiler
 from stowage_optimizer.service.outbox import Outbox
 from stowage_optimizer.service.settings import READ, READY, WorkerSettings
 from stowage_optimizer.service.updates import progress_of_tiers
-from stowage_optimizer.service.warmup import warm_up, warm_up_child
+from stowage_optimizer.service.warmup import warm_up, warm_up_child, warm_up_devices
 from stowage_optimizer.stages import pipeline
 from stowage_optimizer.strategies.registry import load_strategies
 from stowage_optimizer.strategies.strategy import Strategy
@@ -191,5 +191,7 @@ def prepare(settings: WorkerSettings, compiler: BackgroundCompiler) -> Callable[
     """Load and warm up what the children share; return what each of them does."""
     solve = partial(solve_one, settings=settings, strategies=load_strategies(settings.strategies))
     warm_up(compiler)
+    if compiler.has_devices():
+        warm_up_devices()
     gc.enable()
     return solve

@@ -22,7 +22,7 @@ from stowage_optimizer.model.issues import Issues
 from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.options import DEFAULT_STRATEGY, Policy
 from stowage_optimizer.model.problem import NOWHERE, make_problem
-from stowage_optimizer.search.cache import BACKGROUND_PARTS, BackgroundCompiler
+from stowage_optimizer.search.cache import BACKGROUND_PARTS, DEVICES, BackgroundCompiler
 from stowage_optimizer.search.warmup import PARTS
 
 
@@ -40,7 +40,7 @@ def warm_up(compiler: BackgroundCompiler) -> None:
     compiler.begin("bounds")
     _warm_up_bounds()
     for name, compile_or_load in PARTS.items():
-        if name not in BACKGROUND_PARTS:
+        if name not in (*BACKGROUND_PARTS, DEVICES):
             compiler.begin(name)
             compile_or_load()
     model = cp_model.CpModel()
@@ -54,6 +54,11 @@ def warm_up(compiler: BackgroundCompiler) -> None:
         PARTS[name]()
     gc.collect()
     gc.freeze()
+
+
+def warm_up_devices() -> None:
+    """Compile or load the hot loops for pods that ask for devices."""
+    PARTS[DEVICES]()
 
 
 def _warm_up_bounds() -> None:

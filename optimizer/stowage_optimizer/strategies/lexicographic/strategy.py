@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass, field, replace
 
 from stowage_optimizer.assignments.solution_writer import SolutionWriter
+from stowage_optimizer.bounds.device_weights import relaxed
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.options import Clock, Policy
 from stowage_optimizer.model.packing import Packing, as_assignment
@@ -53,6 +54,10 @@ LEAST_S = 10.0
 TURNS = (0.02, 0.1, 0.4, 1.0)
 """Shares of the time after which search and proof have each had another turn, where
 there is one thread: most is settled early, and the rest needs long stretches."""
+
+
+RELAXING_SHARE = 0.1
+"""Largest share of the time for finding what devices are worth, before bounds are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +161,17 @@ class Work:
 
     def __post_init__(self) -> None:
         self._deadline = self.budget.ends - MARGIN_S
-        # What holds for pods that find devices everywhere holds for all.
+        # What holds for pods that find devices everywhere holds for all; `_relax` makes devices amounts instead.
         self._relaxed = self.packing if self.packing.bins is None else replace(self.packing, bins=None)
+
+    def _relax(self) -> Packing:
+        """Return the problem that bounds are asked about."""
+        if self.packing.bins is not None:
+            clock, deadline = self.budget.clock, self.budget.clock() + RELAXING_SHARE * self.budget.left_s()
+            if self.budget.deterministic:
+                clock, deadline = lambda: 0.0, 1.0
+            self._relaxed = relaxed(self.packing, clock, deadline)
+        return self._relaxed
 
     def run(self) -> None:
         """Work until all is proved or time is up, then close the shared state."""
@@ -180,7 +194,7 @@ class Work:
             return
         search = threading.Thread(target=self._search, args=(local_search,), name="search")
         search.start()
-        Prover(self.shared, self._relaxed, self.budget, work_clock).prove(self._deadline)
+        Prover(self.shared, self._relax(), self.budget, work_clock).prove(self._deadline)
         search.join()
 
     def _search(self, local_search: LocalSearch) -> None:
@@ -220,7 +234,7 @@ class Work:
         total = self._deadline - began
         if work_clock.deterministic:
             total = self.budget.limit_s
-        prover = Prover(self.shared, self._relaxed, self.budget, work_clock)
+        prover = Prover(self.shared, self._relax(), self.budget, work_clock)
         for turn in TURNS:
             until = began + turn * total
             local_search.run(work_clock.now() + (until - work_clock.now()) / 2)
