@@ -160,7 +160,7 @@ func isLate(answer *contract.SolveUpdate) bool {
 }
 
 func forThoseWhoNeverPreempt(taken *snapshot.Snapshot, of *contract.Plan) bool {
-	return slices.ContainsFunc(taken.Waiting(plan.StepsOf(of, taken.Message)), (*snapshot.Pod).NeverPreempts)
+	return slices.ContainsFunc(taken.Waiting(plan.StepsOf(of, taken)), (*snapshot.Pod).NeverPreempts)
 }
 
 // begin takes the plan's first steps.

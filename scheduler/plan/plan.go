@@ -110,7 +110,7 @@ func Decode(message *contract.Plan, of *snapshot.Snapshot, policy Policy) (*Plan
 	if message.SnapshotId != of.ID {
 		return nil, refuse(WrongSnapshot, "plan for snapshot %q, want %q", message.SnapshotId, of.ID)
 	}
-	checked, err := Check(StepsOf(message, of.Message), of, policy)
+	checked, err := Check(StepsOf(message, of), of, policy)
 	if err == nil && len(checked.Moves) != len(message.Moves) {
 		return nil, refuse(UnknownNode, "a pod is moved from or to a node without a name")
 	}
@@ -118,15 +118,21 @@ func Decode(message *contract.Plan, of *snapshot.Snapshot, policy Policy) (*Plan
 }
 
 // StepsOf are the steps of the optimiser's plan for the snapshot.
-func StepsOf(message *contract.Plan, of *contract.Snapshot) (steps []*packingplan.Step) {
-	layouts := layoutsOf(of)
+func StepsOf(message *contract.Plan, of *snapshot.Snapshot) (steps []*packingplan.Step) {
+	devices := devicesOf(of)
+	named := func(node string, indices []int32) []string {
+		if len(indices) == 0 {
+			return nil
+		}
+		return namesAt(devices(node), indices)
+	}
 	for _, one := range message.GetPlacements() {
 		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), To: one.GetNode(), Turn: one.GetTurn(),
-			Devices: layouts.names(one.GetNode(), one.GetDevices())})
+			Devices: named(one.GetNode(), one.GetDevices())})
 	}
 	for _, one := range message.GetMoves() {
 		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), From: one.GetFromNode(), To: one.GetToNode(),
-			Turn: one.GetTurn(), Devices: layouts.names(one.GetToNode(), one.GetDevices())})
+			Turn: one.GetTurn(), Devices: named(one.GetToNode(), one.GetDevices())})
 	}
 	for _, one := range message.GetEvictions() {
 		steps = append(steps, &packingplan.Step{PodUID: one.GetPodUid(), Unit: one.GetUnit(), From: one.GetNode()})

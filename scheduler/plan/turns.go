@@ -10,30 +10,39 @@ import (
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
-// layouts are the devices that pods share or that overlap, by node.
-type layouts map[string][]*contract.Device
-
-func layoutsOf(of *contract.Snapshot) layouts {
-	if len(of.GetDeviceLayouts()) == 0 {
-		return nil
-	}
-	byID, found := layouts{}, layouts{}
-	for _, one := range of.GetDeviceLayouts() {
-		byID[one.GetId()] = one.GetDevices()
-	}
-	for _, node := range of.GetNodes() {
-		if devices := byID[node.GetDeviceLayout()]; devices != nil {
-			found[node.GetName()] = devices
+// devicesOf are the names of each node's devices that pods share or that overlap, in the order of its layout.
+func devicesOf(of *snapshot.Snapshot) func(node string) []string {
+	var told map[string][]string
+	return func(node string) []string {
+		if names := of.Classes.DevicesOf(node); len(names) > 0 {
+			return names
 		}
+		if told == nil {
+			told = devicesTold(of.Message)
+		}
+		return told[node]
 	}
-	return found
 }
 
-// names are those of devices of the node. One that the node does not have is named by its index.
-func (l layouts) names(node string, indices []int32) (names []string) {
+// devicesTold are the names in the snapshot's message, which are those of a node that is alike.
+func devicesTold(of *contract.Snapshot) map[string][]string {
+	byLayout, told := map[string][]string{}, map[string][]string{}
+	for _, layout := range of.GetDeviceLayouts() {
+		for _, device := range layout.GetDevices() {
+			byLayout[layout.GetId()] = append(byLayout[layout.GetId()], device.GetName())
+		}
+	}
+	for _, node := range of.GetNodes() {
+		told[node.GetName()] = byLayout[node.GetDeviceLayout()]
+	}
+	return told
+}
+
+// namesAt are the names at the indices. A device that is not there is named by its index.
+func namesAt(devices []string, indices []int32) (names []string) {
 	for _, at := range indices {
-		if at >= 0 && int(at) < len(l[node]) {
-			names = append(names, l[node][at].GetName())
+		if at >= 0 && int(at) < len(devices) {
+			names = append(names, devices[at])
 		} else {
 			names = append(names, fmt.Sprintf("#%d", at))
 		}
@@ -41,13 +50,9 @@ func (l layouts) names(node string, indices []int32) (names []string) {
 	return names
 }
 
-func (l layouts) has(node, device string) bool {
-	return slices.ContainsFunc(l[node], func(one *contract.Device) bool { return one.GetName() == device })
-}
-
 // checkTurns: who asks for devices that pods share comes in a turn of its own, to devices that its node has.
 func checkTurns(plan *Plan, on *snapshot.Snapshot) error {
-	asking, seen, known := sets.New[string](), sets.New[int32](), layoutsOf(on.Message)
+	asking, seen, devices := sets.New[string](), sets.New[int32](), devicesOf(on)
 	if len(on.Message.GetDeviceRequests()) > 0 {
 		for _, class := range on.Message.GetPodClasses() {
 			if len(class.GetDeviceRequests()) > 0 {
@@ -66,7 +71,7 @@ func checkTurns(plan *Plan, on *snapshot.Snapshot) error {
 		}
 		seen.Insert(step.Turn)
 		for _, device := range step.Devices {
-			if !known.has(step.To, device) {
+			if !slices.Contains(devices(step.To), device) {
 				return refuse(UnknownDevice, "pod %s is to have device %.64q, which node %q does not have", name(step.Pod), device, step.To)
 			}
 		}

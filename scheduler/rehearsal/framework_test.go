@@ -80,6 +80,14 @@ func newCluster(t testing.TB, refuses *refusing, nodes []*v1.Node, pods ...*v1.P
 // newClusterWith is one with other objects, too.
 func newClusterWith(t testing.TB, refuses *refusing, others []runtime.Object, nodes []*v1.Node, pods ...*v1.Pod) *testCluster {
 	t.Helper()
+	return newClusterCounting(t, nil, refuses, others, nodes, pods...)
+}
+
+// newClusterCounting has its devices counted in the catalogue; nil: they are not.
+func newClusterCounting(
+	t testing.TB, devices *resources.Catalogue, refuses *refusing, others []runtime.Object, nodes []*v1.Node, pods ...*v1.Pod,
+) *testCluster {
+	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
 	t.Cleanup(cancel)
@@ -104,8 +112,9 @@ func newClusterWith(t testing.TB, refuses *refusing, others []runtime.Object, no
 	testobjects.Must(t, err)
 	original := built.Profiles[v1.DefaultSchedulerName]
 	rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{Original: original,
-		Configuration: profile, OutOfTree: registry, Without: []string{"DefaultPreemption"}}, built.Cache)
+		Configuration: profile, OutOfTree: registry, Without: []string{"DefaultPreemption"}, Devices: devices}, built.Cache)
 	testobjects.Must(t, err)
+	testobjects.Must(t, devices.Connect(original))
 	informers.Start(ctx.Done())
 	informers.WaitForCacheSync(ctx.Done())
 	testobjects.Must(t, built.WaitForHandlersSync(ctx))

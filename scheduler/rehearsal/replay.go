@@ -62,8 +62,34 @@ type Outcome struct {
 	Early []types.UID
 	// Claims are those that got their devices when a pod came, by that pod or the one that it replaces.
 	Claims map[types.UID][]*resourceapi.ResourceClaim
+	// Differences are the pods that came to other devices than the plan says.
+	Differences []Difference
 	// Events are in the order in which they happened. Which devices a pod gets depends on who came before.
 	Events []Event
+}
+
+// Difference is a pod that comes to other devices than the plan says. It fits all the same, as far as has been tried.
+type Difference struct {
+	Pod           *snapshot.Pod
+	Node          string
+	Planned, Came []string
+}
+
+// differs says whether the pod that has come has other devices than the plan says, of those whose order counts.
+func (a *arrival) differs(claims []*resourceapi.ResourceClaim, counted []string) (found Difference, some bool) {
+	if a.Turn == 0 {
+		return found, false
+	}
+	found = Difference{Pod: a.Pod, Node: a.To, Planned: slices.Sorted(slices.Values(a.Devices))}
+	for _, claim := range claims {
+		for i := range claim.Status.Allocation.Devices.Results {
+			if name := resources.DeviceName(&claim.Status.Allocation.Devices.Results[i]); slices.Contains(counted, name) {
+				found.Came = append(found.Came, name)
+			}
+		}
+	}
+	slices.Sort(found.Came)
+	return found, !slices.Equal(found.Planned, found.Came)
 }
 
 // Event is that a pod leaves its node, or that it or its replacement comes to one.
@@ -108,7 +134,7 @@ func (f *Framework) Replay(ctx context.Context, of *plan.Plan) (Outcome, error) 
 }
 
 func (r *replay) outcome(refusals []Refusal) Outcome {
-	return Outcome{Refusals: refusals, Early: r.early, Claims: r.claims, Events: r.events}
+	return Outcome{Refusals: refusals, Early: r.early, Claims: r.claims, Differences: r.differences, Events: r.events}
 }
 
 // arrival is a placement, or a move: its pod must be gone before.
@@ -140,8 +166,9 @@ type replay struct {
 	nodes []string
 	early []types.UID
 	// claims are those of the pods that have come.
-	claims map[types.UID][]*resourceapi.ResourceClaim
-	events []Event
+	claims      map[types.UID][]*resourceapi.ResourceClaim
+	differences []Difference
+	events      []Event
 }
 
 // newReplay makes a copy of the cluster and shows it to the plugins.
@@ -254,6 +281,9 @@ func (r *replay) tryToBind(ctx context.Context, unit []*arrival) (bool, error) {
 		r.execution.Bound(one.pod.UID)
 		if claims := r.cluster.claims.of(one.pod); len(claims) > 0 {
 			r.claims[one.Pod.Object.UID] = claims
+			if differs, some := one.differs(claims, r.book.Layout(one.To).Names); some {
+				r.differences = append(r.differences, differs)
+			}
 		}
 		r.events = append(r.events, Event{one.Pod, one.To})
 	}

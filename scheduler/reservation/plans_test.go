@@ -331,3 +331,37 @@ func TestOnlyNodesWhosePlacesChangeAreTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// While the pods of a plan come to a node in turn, a stranger would take the device that the next of them is to have: it may be
+// free between two turns, or come free. A process that does not carry the plan out knows the turns from its object.
+func TestNoStrangerHasADeviceBetweenTheTurnsOfAPlan(t *testing.T) {
+	inTurn := func(turn int32, on, app string) *packingplan.Step {
+		step := moved(on, "1", app)
+		step.Turn = turn
+		return step
+	}
+	l := reservation.NewLedger()
+	l.HoldPlan(plan(t, inTurn(1, "n1", "a"), inTurn(2, "n1", "b"), moved("n2", "1", "c")))
+	for name, c := range map[string]struct {
+		pod *v1.Pod
+		n1  bool
+	}{
+		"a stranger":         {podOf("d", "d", "1", 5), true},
+		"of higher priority": {podOf("d", "d", "1", 6), false},
+		"a pod of the plan":  {podOf("b", "b-2", "1", 5), false},
+	} {
+		if view := l.For(c.pod, false); view.AwaitsTurns("n1") != c.n1 || view.AwaitsTurns("n2") {
+			t.Errorf("%s: kept off the devices of n1: %t, of n2: %t", name, view.AwaitsTurns("n1"), view.AwaitsTurns("n2"))
+		}
+	}
+	stranger := podOf("d", "d", "1", 5)
+	if l.For(stranger, true).AwaitsTurns("n1") {
+		t.Error("a rehearsal of the plan waits for itself")
+	}
+	l.Observe(bound(podOf("a", "a-2", "1", 5), "n1", "p"))
+	one := l.For(stranger, false).AwaitsTurns("n1")
+	l.Observe(bound(podOf("b", "b-2", "1", 5), "n1", "p"))
+	if all := l.For(stranger, false).AwaitsTurns("n1"); !one || all {
+		t.Errorf("kept off after one has come: %t, after all: %t", one, all)
+	}
+}

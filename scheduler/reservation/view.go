@@ -1,6 +1,8 @@
 package reservation
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -20,6 +22,8 @@ type View struct {
 	own sets.Set[types.UID]
 	// plans are the rooms of the plans that do not expect the pod. None of them ever changes.
 	plans []map[string]resources.Vector
+	// turns are the nodes to which pods of such plans still come in turn.
+	turns []sets.Set[string]
 	// Offers are those on each node that have enough left for the pod.
 	Offers map[string][]Offer
 }
@@ -56,6 +60,9 @@ func (l *Ledger) For(pod *v1.Pod, rehearsal bool) *View {
 		}
 		if room := plan.Outstanding(); !expected && len(room) > 0 && !rehearsal && v.priority <= plan.Priority {
 			v.plans = append(v.plans, room)
+			if nodes := plan.InTurn(); len(nodes) > 0 {
+				v.turns = append(v.turns, nodes)
+			}
 		}
 	}
 	return v
@@ -102,6 +109,12 @@ func (v *View) Held(node string) (held resources.Vector, some bool) {
 		}
 	}
 	return held, some
+}
+
+// AwaitsTurns says that pods of a plan that does not expect the pod still come to the node in turn: until they have come, the pod
+// must not get a device there that pods share or that overlaps, since that could be the first that fits the next of them.
+func (v *View) AwaitsTurns(node string) bool {
+	return slices.ContainsFunc(v.turns, func(nodes sets.Set[string]) bool { return nodes.Has(node) })
 }
 
 // passes says that a reservation does not restrict the pod.

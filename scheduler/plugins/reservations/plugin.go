@@ -113,7 +113,9 @@ type state struct {
 	view *reservation.View
 	// needs is what the pod needs, where room is held against it.
 	needs resources.Vector
-	taken *reservation.Taken
+	// sharesDevices: the pod asks for devices that pods share or that overlap.
+	sharesDevices bool
+	taken         *reservation.Taken
 
 	mu sync.Mutex
 	// refused are nodes that were refused, no more than it takes to know that they are too many to remember.
@@ -148,7 +150,7 @@ func (p *Plugin) PreFilter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod,
 	if !restricted {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	found.needs = p.book.Needs(pod)
+	p.read(found, pod)
 	return nil, nil
 }
 
@@ -158,7 +160,7 @@ func (p *Plugin) PreFilterExtensions() fwk.PreFilterExtensions { return nil }
 // Filter keeps the pod out of what is held against it.
 func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, node fwk.NodeInfo) *fwk.Status {
 	found := stateOf(cycle)
-	if found == nil || p.hasRoomBeside(found, node) {
+	if found == nil || p.hasRoomBeside(found, pod, node) {
 		return nil
 	}
 	found.mu.Lock()
@@ -172,9 +174,15 @@ func (p *Plugin) Filter(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, no
 	return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 }
 
-func (p *Plugin) hasRoomBeside(found *state, node fwk.NodeInfo) bool {
+// read reads what the pod needs.
+func (p *Plugin) read(into *state, pod *v1.Pod) {
+	into.needs, into.sharesDevices = p.book.Needs(pod), len(p.book.Requests(pod)) > 0
+}
+
+func (p *Plugin) hasRoomBeside(found *state, pod *v1.Pod, node fwk.NodeInfo) bool {
 	held, some := found.view.Held(node.Node().Name)
-	return !some || found.needs.FitsIn(p.book.Free(node).Minus(held))
+	return !some || found.needs.FitsIn(p.book.FreeFor(pod, node).Minus(held)) &&
+		!(found.sharesDevices && found.view.AwaitsTurns(node.Node().Name))
 }
 
 // PostFilter remembers a pod that may find a node once the reservations have changed. It makes no room.
@@ -233,8 +241,8 @@ func (p *Plugin) Reserve(_ context.Context, cycle fwk.CycleState, pod *v1.Pod, n
 		if err != nil {
 			return fwk.AsStatus(err)
 		}
-		now.needs = p.book.Needs(pod)
-		if !p.hasRoomBeside(now, info) {
+		p.read(now, pod)
+		if !p.hasRoomBeside(now, pod, info) {
 			p.waiting.Put(pod, reasonReserved, sets.New(node))
 			return fwk.NewStatus(fwk.Unschedulable, string(reasonReserved))
 		}

@@ -49,6 +49,8 @@ type cycleState struct {
 	outstanding map[string]resources.Vector
 	vacated     sets.Set[string]
 	requests    resources.Vector
+	// inTurn are the nodes to which pods of the plan still come in turn, if the pod could take their devices.
+	inTurn sets.Set[string]
 	// planned: the pod goes to a place of the plan.
 	planned bool
 	// restricted: the plan limits the nodes of the pod, so its failure does not mean that it is unschedulable.
@@ -109,7 +111,18 @@ func (g *Gate) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
 	seen.requests = g.book.Needs(pod)
+	if execution != nil {
+		seen.inTurn = g.turnsBeside(pod, execution)
+	}
 	return nil, nil
+}
+
+// turnsBeside are the nodes to which pods of the plan still come in turn, if the pod asks for devices whose order counts.
+func (g *Gate) turnsBeside(pod *v1.Pod, execution *executor.Execution) sets.Set[string] {
+	if nodes := execution.InTurn(); len(nodes) > 0 && len(g.book.Requests(pod)) > 0 {
+		return nodes
+	}
+	return nil
 }
 
 // freeOn is the room on a node in the present scheduling cycle; none on a node that is gone.
@@ -127,7 +140,7 @@ func (g *Gate) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node
 	seen := g.stateOf(state)
 	name := node.Node().Name
 	needed, some := seen.outstanding[name]
-	if !seen.vacated.Has(name) && (!some || seen.requests.FitsIn(g.book.FreeFor(pod, node).Minus(needed))) {
+	if !seen.vacated.Has(name) && !seen.inTurn.Has(name) && (!some || seen.requests.FitsIn(g.book.FreeFor(pod, node).Minus(needed))) {
 		return nil
 	}
 	if !seen.restricted.Swap(true) && snapshot.IsInGroup(pod) {
@@ -187,7 +200,11 @@ func (g *Gate) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, nod
 		g.Waiting.Put(pod, ReasonReserved, nil)
 		return fwk.NewStatus(fwk.Unschedulable, messageReservedMeanwhile)
 	}
-	execution.Reserve(pod, node, seen.planned)
+	if !execution.Reserve(pod, node, seen.planned) && g.turnsBeside(pod, execution).Has(node) { // it is no longer, or not yet, its turn
+		g.InFlight.remove(pod.UID)
+		g.Waiting.Put(pod, ReasonReserved, nil)
+		return fwk.NewStatus(fwk.Unschedulable, messageReservedMeanwhile)
+	}
 	return nil
 }
 

@@ -25,6 +25,8 @@ var (
 		"Plans of the optimiser that were refused, by reason.", "reason")
 	ObjectionsTotal = subsystem.CounterVec("objections_total",
 		"Pods for which a plan was rejected although it keeps the contract, by reason.", "reason")
+	DeviceDifferencesTotal = subsystem.Counter("device_differences_total",
+		"Pods that get other devices in the rehearsal of a plan than the optimiser says. The plan is carried out if all of its pods fit.")
 	PlansTotal            = subsystem.CounterVec("plans_total", "PackingPlans by final phase.", "phase")
 	MovesTotal            = subsystem.Counter("moves_total", "Pods evicted to be bound elsewhere.")
 	EvictionsTotal        = subsystem.Counter("evictions_total", "Pods evicted and left unplaced.")
@@ -43,6 +45,6 @@ var (
 
 // Register may be called once for each profile.
 var Register = sync.OnceFunc(func() {
-	legacyregistry.MustRegister(SolvesTotal, RefusedPlansTotal, ObjectionsTotal, PlansTotal, MovesTotal,
+	legacyregistry.MustRegister(SolvesTotal, RefusedPlansTotal, ObjectionsTotal, DeviceDifferencesTotal, PlansTotal, MovesTotal,
 		EvictionsTotal, EmptiedNodesTotal, RefusedEvictionsTotal, OpenPlanStart, HeldPods, HoldSeconds, HeldSeconds, SolveSeconds)
 })

@@ -15,6 +15,7 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plan"
+	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/metrics"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
 	"github.com/stowage/stowage/scheduler/rehearsal"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -132,6 +133,11 @@ func (s *Session) checkDisruptions(checked *plan.Plan) error {
 // rehearse objects to pods that the profile's plugins do not let onto their nodes.
 func (p *Planner) rehearse(ctx context.Context, checked *plan.Plan) (rehearsal.Outcome, error) {
 	outcome, err := (*p.Rehearser.Load()).Replay(ctx, checked)
+	for _, one := range outcome.Differences {
+		metrics.DeviceDifferencesTotal.Inc()
+		klog.FromContext(ctx).Info("A pod of a plan gets other devices than the optimiser says", "pod", klog.KObj(one.Pod.Object),
+			"node", one.Node, "planned", one.Planned, "gets", one.Came)
+	}
 	if err != nil || len(outcome.Refusals) == 0 {
 		return outcome, err
 	}
@@ -155,7 +161,7 @@ func neverPreempting(err error, message *contract.Plan, asked *snapshot.Snapshot
 		return nil
 	}
 	raised := &Objection{}
-	for _, unit := range packingplan.Units(plan.StepsOf(message, asked.Message)) {
+	for _, unit := range packingplan.Units(plan.StepsOf(message, asked)) {
 		pods := asked.Waiting(unit)
 		if !slices.ContainsFunc(pods, (*snapshot.Pod).NeverPreempts) {
 			continue
