@@ -16,6 +16,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/leadership"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/plugins/devices"
 	"github.com/stowage/stowage/scheduler/plugins/lexicographicorder"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer"
 	"github.com/stowage/stowage/scheduler/plugins/reservations"
@@ -120,7 +121,7 @@ func (i *Installation) Attach(
 		}
 		rehearser, err := rehearsal.NewFramework(ctx, rehearsal.Profile{
 			Original: to.Profiles[name], Configuration: profile,
-			OutOfTree: registry, Without: []string{priorityoptimizer.Name, scorecache.Name},
+			OutOfTree: registry, Without: []string{priorityoptimizer.Name, scorecache.Name, devices.Name},
 			Devices: i.devices,
 		}, to.Cache)
 		if err != nil {
@@ -175,14 +176,15 @@ func client(of fwk.Handle) (dynamic.Interface, error) {
 func Registry() frameworkruntime.Registry { return registryWith(reservation.NewLedger(), nil) }
 
 // registryWith returns them with the given ledger and catalogue, as they are in rehearsals.
-func registryWith(ledger *reservation.Ledger, devices *resources.Catalogue) frameworkruntime.Registry {
+func registryWith(ledger *reservation.Ledger, catalogue *resources.Catalogue) frameworkruntime.Registry {
 	return frameworkruntime.Registry{
+		devices.Name:            devices.New,
 		lexicographicorder.Name: lexicographicorder.New,
 		priorityoptimizer.Name: func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			return priorityoptimizer.New(ctx, args, handle, nil, ledger, devices)
+			return priorityoptimizer.New(ctx, args, handle, nil, ledger, catalogue)
 		},
 		reservations.Name: func(_ context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
-			return reservations.New(args, handle, ledger, devices, true)
+			return reservations.New(args, handle, ledger, catalogue, true)
 		},
 		scorecache.Name: scorecache.New,
 	}

@@ -88,6 +88,7 @@ func TestPreemptionIsOffWhereItWouldInterfere(t *testing.T) {
 	for profile, want := range map[string][]string{
 		"default":       {"DynamicResources", "DefaultPreemption"},
 		"deterministic": {"DynamicResources"},
+		"devices":       {"DynamicResources", "DefaultPreemption"},
 		// Reservations makes no room either: it remembers the pods that wait for reserved room.
 		"optimizer":               {"DynamicResources", "PriorityOptimizer", "Reservations"},
 		"optimizer-deterministic": {"DynamicResources", "PriorityOptimizer", "Reservations"},
@@ -103,6 +104,22 @@ func TestPreemptionIsOffWhereItWouldInterfere(t *testing.T) {
 				t.Errorf("%s: PriorityOptimizer is at postFilter, or among %v, alone", profile, names(set))
 			}
 		}
+	}
+}
+
+// TestOneStepOfADevicesCostOutweighsAllOtherScores: else pods would be spread, and devices wasted, by the stock scores.
+func TestOneStepOfADevicesCostOutweighsAllOtherScores(t *testing.T) {
+	_, enabled := start(t, "devices")
+	others, own := int64(0), int64(0)
+	for _, plugin := range enabled.Score.Enabled {
+		if plugin.Name == "Devices" {
+			own = int64(plugin.Weight)
+		} else {
+			others += fwk.MaxNodeScore * int64(plugin.Weight)
+		}
+	}
+	if own <= others {
+		t.Errorf("a point of Devices counts %d, and those of the others up to %d", own, others)
 	}
 }
 

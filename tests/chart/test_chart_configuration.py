@@ -48,12 +48,14 @@ def test_arguments_go_where_their_plugins_are(profile: str) -> None:
         "PriorityOptimizer": {"seed": 7, "protectedNamespaces": ["ns"]},
         "Reservations": {"retentionSeconds": 9},
         "ScoreCache": {"maxEntries": 11},
+        "Devices": {"windowPods": 13},
     }
     settings = (
         f"profile={profile}",
         "priorityOptimizer.seed=7",
         "reservations.retentionSeconds=9",
         "scoreCache.maxEntries=11",
+        "devices.windowPods=13",
     )
     (entry,) = scheduler_config(render(*settings))["profiles"]
     enabled = entry.get("plugins", {}).get("multiPoint", {}).get("enabled", [])
@@ -133,3 +135,11 @@ def test_the_defaults_of_the_score_cache_are_the_plugins_own() -> None:
     assert shown["refreshThreshold"] == float(found["RefreshThreshold"])
     assert shown["maxEntries"] == int(found["MaxEntries"])
     assert shown["trustedPlugins"] == []
+
+
+def test_the_defaults_of_the_plugin_devices_are_its_own() -> None:
+    """A profile without arguments and the chart's must score alike."""
+    go = (SCHEDULER / "plugins/devices/args.go").read_text("utf-8")
+    (found,) = re.findall(r"DevicesArgs\{WindowPods: ([\d_]+)\}", go)
+
+    assert VALUES["devices"] == {"windowPods": int(found)}

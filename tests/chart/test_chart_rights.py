@@ -104,7 +104,7 @@ def test_a_scheduler_that_may_not_delete_pods_does_not_try(profile: str) -> None
         return [plugin["name"] for plugin in plugins.get("disabled", ())]
 
     assert disabled().count("DefaultPreemption") == 1
-    stays = profile in {"default", "score-cache"}
+    stays = profile in {"default", "devices", "score-cache"}
     allowed = disabled("rbac.allowPreemption=true")
     assert ("DefaultPreemption" not in allowed) == stays
 

@@ -28,6 +28,10 @@
 {{- $args := dict "name" "Reservations" "args" (merge (dict "apiVersion" "stowage.dev/v1alpha1" "kind" "ReservationsArgs") $.Values.reservations) -}}
 {{- $_ := set . "pluginConfig" (append (.pluginConfig | default list) $args) -}}
 {{- end -}}
+{{- if include "stowage.hasPlugin" (list . "Devices") -}}
+{{- $args := dict "name" "Devices" "args" (merge (dict "apiVersion" "stowage.dev/v1alpha1" "kind" "DevicesArgs") $.Values.devices) -}}
+{{- $_ := set . "pluginConfig" (append (.pluginConfig | default list) $args) -}}
+{{- end -}}
 {{- if include "stowage.hasPlugin" (list . "ScoreCache") -}}
 {{- $args := dict "name" "ScoreCache" "args" (merge (dict "apiVersion" "stowage.dev/v1alpha1" "kind" "ScoreCacheArgs") $.Values.scoreCache) -}}
 {{- $_ := set . "pluginConfig" (append (.pluginConfig | default list) $args) -}}

@@ -150,8 +150,9 @@ def stowage_release(_stowage_environment: SessionEnvironment) -> Callable[..., R
     """Return a function that puts the chart's release on the cluster.
 
     ``stowage_release("optimizer", optimizer_enabled=True, values={...})`` returns when the release serves; called
-    again, it changes the release. The chart's profiles are ``default``, ``score-cache``, ``deterministic``,
-    ``optimizer`` and ``optimizer-deterministic``. It stays for the tests after, and gives way to a `stowage_arm`.
+    again, it changes the release. The chart's profiles are ``default``, ``score-cache``, ``devices``,
+    ``deterministic``, ``optimizer`` and ``optimizer-deterministic``. It stays for the tests after, and gives way to a
+    `stowage_arm`.
     """
     return _stowage_environment.release
 

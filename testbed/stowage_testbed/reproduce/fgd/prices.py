@@ -54,7 +54,7 @@ class _Program:
         self._kinds, self._most = len(fleet.kinds), fleet.gpu_milli
         need = pods.pods
         share = (need.gpus == 1) & (need.gpu_milli < MILLI)
-        self.sizes = sorted({_units(milli) for milli in need.gpu_milli[share].tolist()})
+        self.sizes = sorted({units_of(milli) for milli in need.gpu_milli[share].tolist()})
         number = np.bincount(fleet.nodes.kind, minlength=self._kinds)
         room = np.array([kind[:3] for kind in fleet.kinds]) * number[:, None]
         self._room = np.concatenate([room.T.ravel(), np.zeros(self._kinds * len(self.sizes))])
@@ -64,7 +64,7 @@ class _Program:
         per_load = self._most / float(pods.gpu_milli[pods.class_of].sum())
         row = 0
         for c, count in enumerate(pods.count.tolist()):
-            suited = [k for k, kind in enumerate(fleet.kinds) if _suits(pods, c, kind)]
+            suited = [k for k, kind in enumerate(fleet.kinds) if suits(pods, c, kind)]
             if not suited:
                 continue
             self._equal.append((row, 0, -count * per_load))
@@ -73,7 +73,7 @@ class _Program:
                 self._use(0, kind, float(need.cpu_milli[c]))
                 self._use(1, kind, float(need.memory_mib[c]))
                 if share[c]:
-                    self._use(self._size_row(_units(int(need.gpu_milli[c]))), kind, 1.0)
+                    self._use(self._size_row(units_of(int(need.gpu_milli[c]))), kind, 1.0)
                 elif need.gpus[c]:
                     self._use(2, kind, float(need.gpus[c]))
                 self._columns += 1
@@ -120,11 +120,13 @@ class _Program:
         return coo_array((amount, (row, column)), shape=(rows, self._columns))
 
 
-def _units(milli: int) -> int:
+def units_of(milli: int) -> int:
+    """Return so many thousandths of a GPU in units, rounded up."""
     return -(-milli // UNIT)
 
 
-def _suits(pods: PodList, c: int, kind: tuple[int, int, int, int]) -> bool:
+def suits(pods: PodList, c: int, kind: tuple[int, int, int, int]) -> bool:
+    """Return whether a pod of the class fits on an empty node of the kind."""
     cpu_milli, memory_mib, gpus, model = kind
     need = pods.pods
     room = need.cpu_milli[c] <= cpu_milli and need.memory_mib[c] <= memory_mib and need.gpus[c] <= gpus

@@ -12,7 +12,7 @@ from stowage_testbed.scenario.steps.action import Action, Demand, write_plain
 from stowage_testbed.scenario.steps.context import StepContext
 from stowage_testbed.scenario.types import Anything, Label
 
-Profile = Literal["default", "deterministic", "optimizer", "optimizer-deterministic", "score-cache"]
+Profile = Literal["default", "deterministic", "devices", "optimizer", "optimizer-deterministic", "score-cache"]
 """The chart's profiles."""
 
 RESERVING_PROFILES: tuple[Profile, ...] = ("optimizer", "optimizer-deterministic")
