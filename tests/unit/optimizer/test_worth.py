@@ -2,11 +2,15 @@
 
 import pytest
 from certified_plans import reduced_snapshot
+from made_packings import Item, packing_of
 from made_snapshots import crowded_cluster
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import answer_to, finished_answer_to
 
+from stowage_optimizer.bounds.phase import Phase, Question
+from stowage_optimizer.bounds.scope import all_placed
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.objective import TierScore
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.pod_class import LARGEST_WORTH
 from stowage_optimizer.verify import verify_plan
@@ -97,6 +101,15 @@ def test_pods_that_all_count_for_one_are_answered_as_if_nothing_was_said() -> No
     )
 
     assert first == second
+
+
+@pytest.mark.parametrize(("placed_for", "every"), [(2, False), (3, True)])
+def test_as_much_as_there_are_pods_is_not_every_pod(placed_for: int, every: bool) -> None:
+    """Where every pod has a node, an odd disruption cannot be: a limit is rounded up to the next even one then."""
+    items = (Item("a", 0, (1,), (0,), 0, worth=2), Item("b", 0, (1,), (0,), None))
+    problem = packing_of(("n",), ((2,),), items, (0,)).problem
+
+    assert all_placed(Question(problem, 0, Phase.DISRUPT, (TierScore(1, placed_for, 0),))) is every
 
 
 @pytest.mark.parametrize("worth", [100, LARGEST_WORTH])
