@@ -46,6 +46,8 @@ REASONS: Mapping[str, frozenset[str]] = {
     "over-budget": frozenset({"disruption-budget"}),
     "not-better": frozenset({"not-better"}),
     "unjust-eviction": frozenset({"policy"}),
+    "wrong-turn": frozenset({"devices"}),
+    "unknown-device": frozenset({"devices"}),
 }
 """Rules by the plan's own typed refusals."""
 

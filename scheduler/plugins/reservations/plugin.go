@@ -182,7 +182,7 @@ func (p *Plugin) read(into *state, pod *v1.Pod) {
 func (p *Plugin) hasRoomBeside(found *state, pod *v1.Pod, node fwk.NodeInfo) bool {
 	held, some := found.view.Held(node.Node().Name)
 	return !some || found.needs.FitsIn(p.book.FreeFor(pod, node).Minus(held)) &&
-		!(found.sharesDevices && found.view.AwaitsTurns(node.Node().Name))
+		(!found.sharesDevices || !found.view.AwaitsTurns(node.Node().Name))
 }
 
 // PostFilter remembers a pod that may find a node once the reservations have changed. It makes no room.
