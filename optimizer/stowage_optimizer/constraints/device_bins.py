@@ -200,6 +200,10 @@ class DeviceBins:
             share=np.array(
                 [self._share(at, number) for at, found in enumerate(self._choices) for number in range(len(found))]
             ),
+            least=np.array(
+                [self._least(at, number) for at, found in enumerate(self._choices) for number in range(len(found))],
+                np.int64,
+            ),
         )
         known = set(items)
         staying = [
@@ -224,6 +228,10 @@ class DeviceBins:
         served = ((self._slots[at], self._served(at, request)[choice]) for at in layouts)
         most = max((slots.share(*one) for slots, found in served for one in found.items()), default=0.0)
         return self._choices[request][choice].count * most
+
+    def _least(self, request: int, choice: int) -> int:
+        served = (self._served(at, request)[choice].values() for at in range(len(self._slots)))
+        return min((takes[0][1] if takes else 0 for found in served for takes in found), default=0)
 
     def _offered(self) -> Ints:
         width = max((len(one.offered) for one in self._slots), default=0)

@@ -56,6 +56,8 @@ class Bins(NamedTuple):
         Item ``i`` holds at home what ``home_option[home[i]:home[i + 1]]`` say; as ``option``.
     share
         What a choice takes at the most, 1 for as much as one device has, shape ``(choices,)``.
+    least
+        The least that a choice takes of a device's first capacity, shape ``(choices,)``.
     """
 
     layout: Indices
@@ -73,6 +75,7 @@ class Bins(NamedTuple):
     home: Indices
     home_option: Indices
     share: Floats
+    least: Ints
 
     def asking(self, requests: Sequence[tuple[int, ...]]) -> "Bins":
         """Return the same for kinds that ask for ``requests``."""
@@ -86,6 +89,15 @@ class Bins(NamedTuple):
         kinds = pairwise(self.ask.tolist())
         return np.array(
             [sum(requests[at] for at in self.asked[first:end].tolist()) for first, end in kinds], np.float64
+        )
+
+    @property
+    def needs(self) -> Ints:
+        """Return by kind an amount that some slot of a node must have left for one more pod, shape ``(kinds,)``."""
+        requests = [self.least[first:end].min(initial=2**62) for first, end in self.request.tolist()]
+        kinds = pairwise(self.ask.tolist())
+        return np.array(
+            [max((requests[at] for at in self.asked[first:end].tolist()), default=0) for first, end in kinds], np.int64
         )
 
     def beside(self, members: Sequence[int], others: Sequence[tuple[int, Indices]]) -> "Bins":

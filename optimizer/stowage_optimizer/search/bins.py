@@ -87,8 +87,8 @@ class SearchBins(NamedTuple):
         The requests of kind ``k`` are the rows ``ask[k]`` to ``ask[k + 1]``: first choice and end of the choices.
     distinct
         How many devices by choice.
-    size
-        Share of a device that pods ask for, by kind.
+    size, need
+        `Bins.shares` and `Bins.needs`.
     picks
         How many options an item has, or `AT_HOME`, and which, shape ``(3, items, 1 + MOST_DEVICES)``.
     scratch
@@ -109,6 +109,7 @@ class SearchBins(NamedTuple):
     wish: Indices
     distinct: Indices
     size: Floats
+    need: Ints
     picks: Indices
     scratch: Indices
     stack: Indices
@@ -138,6 +139,7 @@ def make_bins(problem: Problem) -> SearchBins | None:
         wish=bins.request[bins.asked],
         distinct=np.ascontiguousarray(bins.choice[:, 0]),
         size=bins.shares,
+        need=bins.needs,
         picks=np.zeros((3, items, 1 + MOST_DEVICES), np.int32),
         scratch=np.zeros((5, max(items, MOST_DEVICES) + 1), np.int32),
         stack=np.zeros((DEEPEST + 1, 6), np.int32),
@@ -209,7 +211,11 @@ def _find(item: int, at: int, bins: SearchBins, keep: bool) -> bool:
         bins.scratch[DRAFT, 0] = AT_HOME
         return found
     layout, kind = bins.nodes[at, LAYOUT], bins.items[item, KIND]
-    if layout < 0:
+    # On most nodes nothing has enough left.
+    most = np.int64(0)
+    for slot in range(bins.room.shape[2]):
+        most = max(most, bins.room[LEFT, at, slot])
+    if layout < 0 or most < bins.need[kind]:
         return False
     for asked in range(bins.ask[kind], bins.ask[kind + 1]):
         if not found:

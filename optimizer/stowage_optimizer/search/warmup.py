@@ -109,6 +109,7 @@ def _one_device() -> Bins:
         home=np.array([0, 1, 1], np.int32),
         home_option=table((0, 0, 1, 1)),
         share=np.ones(1),
+        least=np.ones(1, np.int64),
     )
 
 
