@@ -166,28 +166,28 @@ def asks(item: int, bins: SearchBins) -> bool:
 
 
 @inlined
-def _has_room(row: Indices, at: int, bins: SearchBins) -> bool:
-    end = row[3] if bins.holders[NOW, at, row[0]] == 0 else row[2]
+def _has_room(row: Indices, at: int, take: Ints, room: Ints, holders: Indices) -> bool:
+    end = row[3] if holders[NOW, at, row[0]] == 0 else row[2]
     fits = True
     for index in range(row[1], end):
-        fits &= bins.take[index, 1] <= bins.room[LEFT, at, bins.take[index, 0]]
+        fits &= take[index, 1] <= room[LEFT, at, take[index, 0]]
     return fits
 
 
 @inlined
-def _hold(row: Indices, at: int, bins: SearchBins) -> None:
-    end = row[3] if bins.holders[NOW, at, row[0]] == 0 else row[2]
+def _hold(row: Indices, at: int, take: Ints, room: Ints, holders: Indices) -> None:
+    end = row[3] if holders[NOW, at, row[0]] == 0 else row[2]
     for index in range(row[1], end):
-        bins.room[LEFT, at, bins.take[index, 0]] -= bins.take[index, 1]
-    bins.holders[NOW, at, row[0]] += 1
+        room[LEFT, at, take[index, 0]] -= take[index, 1]
+    holders[NOW, at, row[0]] += 1
 
 
 @inlined
-def _release(row: Indices, at: int, bins: SearchBins) -> None:
-    bins.holders[NOW, at, row[0]] -= 1
-    end = row[3] if bins.holders[NOW, at, row[0]] == 0 else row[2]
+def _release(row: Indices, at: int, take: Ints, room: Ints, holders: Indices) -> None:
+    holders[NOW, at, row[0]] -= 1
+    end = row[3] if holders[NOW, at, row[0]] == 0 else row[2]
     for index in range(row[1], end):
-        bins.room[LEFT, at, bins.take[index, 0]] += bins.take[index, 1]
+        room[LEFT, at, take[index, 0]] += take[index, 1]
 
 
 @inlined
@@ -200,14 +200,14 @@ def _find(item: int, at: int, bins: SearchBins, keep: bool) -> bool:
     if bins.items[item, AT] == at:
         first, end = bins.items[item, HOME], bins.items[item + 1, HOME]
         for index in range(first, end):
-            if found and _has_room(bins.option[index], at, bins):
-                _hold(bins.option[index], at, bins)
+            if found and _has_room(bins.option[index], at, bins.take, bins.room, bins.holders):
+                _hold(bins.option[index], at, bins.take, bins.room, bins.holders)
                 taken += 1
             else:
                 found = False
         if not (found and keep):
             for index in range(first, first + taken):
-                _release(bins.option[index], at, bins)
+                _release(bins.option[index], at, bins.take, bins.room, bins.holders)
         bins.scratch[DRAFT, 0] = AT_HOME
         return found
     layout, kind = bins.nodes[at, LAYOUT], bins.items[item, KIND]
@@ -226,10 +226,10 @@ def _find(item: int, at: int, bins: SearchBins, keep: bool) -> bool:
             end = bins.start[layout, choice + 1]
             number = bins.distinct[choice]
             for _ in range(number):
-                best = _best(position, end, number == 1, at, bins)
+                best = _best(position, end, number == 1, at, bins.option, bins.take, bins.room, bins.holders)
                 if best < 0:
                     break
-                _hold(bins.option[best], at, bins)
+                _hold(bins.option[best], at, bins.take, bins.room, bins.holders)
                 taken += 1
                 bins.scratch[DRAFT, taken] = best
                 position = best + 1
@@ -237,27 +237,30 @@ def _find(item: int, at: int, bins: SearchBins, keep: bool) -> bool:
                 found = True
                 break
             while taken > before:
-                _release(bins.option[bins.scratch[DRAFT, taken]], at, bins)
+                _release(bins.option[bins.scratch[DRAFT, taken]], at, bins.take, bins.room, bins.holders)
                 taken -= 1
     bins.scratch[DRAFT, 0] = taken
     if not (found and keep):
         for index in range(taken):
-            _release(bins.option[bins.scratch[DRAFT, 1 + index]], at, bins)
+            _release(bins.option[bins.scratch[DRAFT, 1 + index]], at, bins.take, bins.room, bins.holders)
     return found
 
 
 @inlined
-def _best(position: int, end: int, tightest: bool, at: int, bins: SearchBins) -> int:
+def _best(
+    position: int, end: int, tightest: bool, at: int, option: Indices, take: Ints, room: Ints,
+    holders: Indices,
+) -> int:  # fmt: skip
     """Return the option with room from ``position`` on that has least left, or the first; -1 for none."""
     best, least = -1, np.int64(0)
-    for option in range(position, end):
-        if not _has_room(bins.option[option], at, bins):
+    for number in range(position, end):
+        if not _has_room(option[number], at, take, room, holders):
             continue
-        if not tightest or bins.option[option, 1] == bins.option[option, 2]:
-            return option
-        rest = bins.room[LEFT, at, bins.take[bins.option[option, 1], 0]]
+        if not tightest or option[number, 1] == option[number, 2]:
+            return number
+        rest = room[LEFT, at, take[option[number, 1], 0]]
         if best < 0 or rest < least:
-            best, least = option, rest
+            best, least = number, rest
     return best
 
 
@@ -297,7 +300,7 @@ def give(item: int, at: int, bins: SearchBins) -> bool:
 @inlined
 def _keep(item: int, at: int, bins: SearchBins) -> None:
     for index in range(bins.items[item, HOME], bins.items[item + 1, HOME]):
-        _hold(bins.option[index], at, bins)
+        _hold(bins.option[index], at, bins.take, bins.room, bins.holders)
 
 
 @inlined
@@ -308,9 +311,9 @@ def give_back(item: int, at: int, bins: SearchBins) -> None:
     number = bins.picks[CHOSEN, item, 0]
     if number == AT_HOME:
         for index in range(bins.items[item, HOME], bins.items[item + 1, HOME]):
-            _release(bins.option[index], at, bins)
+            _release(bins.option[index], at, bins.take, bins.room, bins.holders)
     for index in range(number):
-        _release(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins)
+        _release(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins.take, bins.room, bins.holders)
 
 
 @inlined
@@ -332,7 +335,7 @@ def give_again(item: int, at: int, bins: SearchBins) -> None:
         _keep(item, at, bins)
     for index in range(number):
         bins.picks[CHOSEN, item, 1 + index] = bins.picks[SAVED, item, 1 + index]
-        _hold(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins)
+        _hold(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins.take, bins.room, bins.holders)
 
 
 @inlined
@@ -460,7 +463,7 @@ def _run(attempt: int, coming: int, at: int, bins: SearchBins) -> bool:
             depth -= 1
             item = bins.scratch[ORDER, depth]
             for column in range(1, bins.picks[TRIAL, item, 0] + 1):
-                _release(bins.option[bins.picks[TRIAL, item, column]], at, bins)
+                _release(bins.option[bins.picks[TRIAL, item, column]], at, bins.take, bins.room, bins.holders)
             _swap(depth, depth + bins.scratch[TRIED, depth], bins)
             bins.scratch[TRIED, depth] += 1
             continue
@@ -522,7 +525,7 @@ def _come(first: int, last: int, at: int, bins: SearchBins) -> bool:
         if depth < DEEPEST:
             option = _next(position, begin, bins.start[layout, choice + 1], at, bins)
         if option >= 0:
-            _hold(bins.option[option], at, bins)
+            _hold(bins.option[option], at, bins.take, bins.room, bins.holders)
             bins.stack[depth, ITEM_AT] = index
             bins.stack[depth, REQUEST] = asked
             bins.stack[depth, CHOICE] = choice
@@ -542,14 +545,14 @@ def _come(first: int, last: int, at: int, bins: SearchBins) -> bool:
             index, asked = bins.stack[depth, ITEM_AT], bins.stack[depth, REQUEST]
             choice, number = bins.stack[depth, CHOICE], bins.stack[depth, NUMBER]
             begin, option = bins.stack[depth, BEGIN], bins.stack[depth, OPTION]
-            _release(bins.option[option], at, bins)
+            _release(bins.option[option], at, bins.take, bins.room, bins.holders)
             position = option + 1
         else:
             break
     if not found:
         while depth > 0:
             depth -= 1
-            _release(bins.option[bins.stack[depth, OPTION]], at, bins)
+            _release(bins.option[bins.stack[depth, OPTION]], at, bins.take, bins.room, bins.holders)
         return False
     for row in range(first, last):
         bins.picks[TRIAL, bins.scratch[ORDER, row], 0] = 0
@@ -564,7 +567,7 @@ def _come(first: int, last: int, at: int, bins: SearchBins) -> bool:
 def _next(position: int, begin: int, end: int, at: int, bins: SearchBins) -> int:
     """Return the first option with room from ``position`` on; none from ``begin`` on is like it."""
     for option in range(position, end):
-        if not _has_room(bins.option[option], at, bins):
+        if not _has_room(bins.option[option], at, bins.take, bins.room, bins.holders):
             continue
         alike = False
         for other in range(begin, option):
