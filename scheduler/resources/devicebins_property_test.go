@@ -20,6 +20,7 @@ import (
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/stowage/stowage/scheduler/contract"
+	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -194,9 +195,9 @@ func (c *binCluster) compare() {
 	for _, one := range seen.Message.DeviceRequests {
 		requests[one.Id] = one
 	}
-	left := map[string]*binsLeft{}
+	left := map[string]*testobjects.DevicesLeft{}
 	for _, node := range c.nodes {
-		left[node.Name] = binsLeftOn(node.Name, seen.Message)
+		left[node.Name] = testobjects.DevicesLeftOn(node.Name, seen.Message)
 	}
 	var arrivals []arrival
 	for _, pod := range slices.Clone(c.pods) {
@@ -214,10 +215,10 @@ func (c *binCluster) compare() {
 			asked = append(asked, requests[id])
 		}
 		byAmounts := c.fitsByAmounts(seen.Pods[pod.UID].Requests, node.Name)
-		fits, chosen := byAmounts, []chosenDevice(nil)
+		fits, chosen := byAmounts, []testobjects.ChosenDevice(nil)
 		if fits && len(asked) > 0 {
 			if fits = left[node.Name] != nil; fits {
-				chosen, fits = left[node.Name].allocate(asked)
+				chosen, fits = left[node.Name].Allocate(asked)
 			}
 		}
 		c.tell("%s asks for %v on %s, and is to get %v: %t", pod.Name, class.DeviceRequests, node.Name, chosen, fits)
@@ -250,7 +251,7 @@ func resultsOf(claims []*resourceapi.ResourceClaim) (all []resourceapi.DeviceReq
 }
 
 // compareDevices compares the devices of the pod with those that were foretold.
-func (c *binCluster) compareDevices(pod *v1.Pod, node string, chosen []chosenDevice, claims []*resourceapi.ResourceClaim, arrivals *[]arrival) {
+func (c *binCluster) compareDevices(pod *v1.Pod, node string, chosen []testobjects.ChosenDevice, claims []*resourceapi.ResourceClaim, arrivals *[]arrival) {
 	c.counts["pods that fit"]++
 	layout, at := c.book.Layout(node), 0
 	made := arrival{pod.Name, node, []int32{}}
@@ -261,7 +262,7 @@ func (c *binCluster) compareDevices(pod *v1.Pod, node string, chosen []chosenDev
 			continue
 		}
 		made.Devices = append(made.Devices, int32(device)) // few
-		if at == len(chosen) || chosen[at].device != device {
+		if at == len(chosen) || chosen[at].Device != device {
 			c.Errorf("%s on %s gets %v, and not what is foretold", pod.Name, node, resultsOf(claims))
 			return
 		}
@@ -274,10 +275,10 @@ func (c *binCluster) compareDevices(pod *v1.Pod, node string, chosen []chosenDev
 }
 
 // compareHoldings compares what nodes have left with what a snapshot tells, now that the pods are there.
-func (c *binCluster) compareHoldings(left map[string]*binsLeft) {
+func (c *binCluster) compareHoldings(left map[string]*testobjects.DevicesLeft) {
 	after := c.snapshot()
 	for _, node := range c.nodes {
-		if want, got := left[node.Name], binsLeftOn(node.Name, after.Message); !reflect.DeepEqual(got, want) {
+		if want, got := left[node.Name], testobjects.DevicesLeftOn(node.Name, after.Message); !reflect.DeepEqual(got, want) {
 			c.tell("left on %s are %v, and %v in a new snapshot", node.Name, want, got)
 			c.Errorf("what is held on %s is told otherwise than it was allocated", node.Name)
 		}

@@ -52,8 +52,8 @@ func (c *deviceCluster) fail(format string, args ...any) {
 	c.tell("FAULT %s", c.faults[len(c.faults)-1])
 }
 
-func (s *Simulator) newDeviceCluster(ctx context.Context, seed uint64) (*deviceCluster, error) {
-	random := newDeviceFleet(rand.New(rand.NewPCG(seed, 0)))
+func (s *Simulator) newDeviceCluster(ctx context.Context, seed uint64, bins bool) (*deviceCluster, error) {
+	random := newDeviceFleet(rand.New(rand.NewPCG(seed, 0)), bins)
 	instance := Instance{ID: "i"}
 	for _, object := range random.objects {
 		kinds, _, err := scheme.Scheme.ObjectKinds(object)
@@ -71,6 +71,7 @@ func (s *Simulator) newDeviceCluster(ctx context.Context, seed uint64) (*deviceC
 	profile := s.configuration.Profiles[0]
 	handle := r.scheduler.Profiles[profile.SchedulerName]
 	c := &deviceCluster{run: r, fleet: random, catalogue: resources.NewCatalogue(), binding: map[types.UID]string{}}
+	c.catalogue.CountsBins = bins
 	if c.view, err = clusterview.New(handle, snapshot.Rules{SchedulerName: profile.SchedulerName}, c.catalogue); err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func (c *deviceCluster) fill() error {
 	for range 4 + c.IntN(20) {
 		node := some(c.fleet, c.nodes)
 		pod := c.newPod(node.Name)
-		if !c.takes(node, c.staying(&plan.Plan{}, node.Name), c.held(), pod) {
+		if !c.bins && !c.takes(node, c.staying(&plan.Plan{}, node.Name), c.held(), pod) {
 			continue
 		}
 		if err := c.add(pod); err != nil {

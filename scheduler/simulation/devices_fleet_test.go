@@ -70,10 +70,12 @@ type fleet struct {
 	// templates are the wishes by template, one for each device.
 	templates map[string][]wish
 	pods      int
+	// bins: there are devices that pods share or that overlap, and requests for them.
+	bins bool
 }
 
-func newDeviceFleet(random *rand.Rand) *fleet {
-	f := &fleet{Rand: random, templates: map[string][]wish{}}
+func newDeviceFleet(random *rand.Rand, bins bool) *fleet {
+	f := &fleet{Rand: random, templates: map[string][]wish{}, bins: bins}
 	ofDriver := func(driver string) string { return `device.driver == "` + driver + `"` }
 	model := func(of string) string { return `device.attributes["` + gpuDriver + `"].model ` + of }
 	for name, selectors := range map[string][]resourceapi.DeviceSelector{
@@ -136,6 +138,9 @@ func (f *fleet) newDevice(name string) resourceapi.Device {
 	if f.in(60) {
 		made.AllowMultipleAllocations = ptr.To(true)
 	}
+	if f.bins && f.in(2) {
+		f.share(&made)
+	}
 	return made
 }
 
@@ -150,10 +155,18 @@ func (f *fleet) publish(driver, node string, devices []resourceapi.Device) {
 	if len(devices) > 1 && f.in(2) {
 		count = 2
 	}
+	sets := f.partition(driver, devices)
+	if len(sets) > 0 {
+		defer func() {
+			last := f.slices[len(f.slices)-1].DeepCopy()
+			last.Name, last.Spec.Pool.Generation, last.Spec.Devices, last.Spec.SharedCounters = driver+"-"+node+"-counters", 2, nil, sets
+			f.slices = append(f.slices, last)
+		}()
+	}
 	slice := func(name string, generation int64, of []resourceapi.Device) {
 		f.slices = append(f.slices, &resourceapi.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: driver + "-" + node + "-" + name},
 			Spec: resourceapi.ResourceSliceSpec{Driver: driver, NodeName: &node, Devices: of,
-				Pool: resourceapi.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: int64(count)}}})
+				Pool: resourceapi.ResourcePool{Name: node, Generation: generation, ResourceSliceCount: int64(count + len(sets))}}})
 	}
 	names := []string{"x", "y"}
 	f.Shuffle(2, func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -171,7 +184,7 @@ func (f *fleet) addTemplate(name string) {
 	made := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault}}
 	for i := range 1 + f.IntN(2) {
 		one, count := f.newWish(), 1+f.IntN(3)*f.IntN(2)
-		made.Spec.Spec.Devices.Requests = append(made.Spec.Spec.Devices.Requests, one.request(fmt.Sprintf("r%d", i), int64(count)))
+		made.Spec.Spec.Devices.Requests = append(made.Spec.Spec.Devices.Requests, f.binned(one.request(fmt.Sprintf("r%d", i), int64(count))))
 		f.templates[name] = append(f.templates[name], slices.Repeat([]wish{one}, count)...)
 	}
 	f.objects = append(f.objects, made)

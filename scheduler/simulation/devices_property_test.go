@@ -61,7 +61,7 @@ func TestPlansAgreeWithTheAllocatorOfDevices(t *testing.T) {
 	must(t, err)
 	counts, faults := map[string]int{}, 0
 	for seed := *seed; counts["plans"] < *runs && faults < 3; seed++ {
-		c, err := simulator.newDeviceCluster(t.Context(), seed)
+		c, err := simulator.newDeviceCluster(t.Context(), seed, false)
 		must(t, err)
 		for range plansPerFleet {
 			c.tryPlan(counts)

@@ -72,6 +72,9 @@ func (s *Snapshot) addDevices(cache *Cache) {
 	})
 }
 
+// DevicesOf are the names, in the cluster, of the node's devices that pods share or that overlap, in the order of its layout.
+func (s *Snapshot) DevicesOf(node string) []string { return s.book.Layout(node).Names }
+
 // podsByNode are the pods that have a node.
 func (s *Snapshot) podsByNode() map[string][]*v1.Pod {
 	pods := map[string][]*v1.Pod{}

@@ -119,6 +119,7 @@ type Snapshot struct {
 	NextChange time.Time
 
 	classes   map[string]*class
+	book      *resources.Book
 	forbidden sets.Set[Pair]
 	omitted   omitted
 }
@@ -165,6 +166,7 @@ func Build(input Input) *Snapshot {
 	s.addHeld(input.Held)
 	s.addHeldDevices(cache.book)
 	s.addDevices(cache)
+	s.book = cache.book
 	s.fitNodes(sizes)
 	s.Message.DisruptionBudgets = budgets.messages()
 	s.noteOmissions(input, budgets)

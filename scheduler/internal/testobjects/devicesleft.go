@@ -1,4 +1,4 @@
-package resources_test
+package testobjects
 
 import (
 	"maps"
@@ -6,22 +6,22 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
-// binsLeft is what a node's devices have left, by what a snapshot tells.
-type binsLeft struct {
+// DevicesLeft is what a node's devices have left, by what a snapshot tells.
+type DevicesLeft struct {
 	layout   *contract.DeviceLayout
 	capacity []map[string]int64
 	holders  []int
 	counters map[string]int64
 }
 
-// binsLeftOn is that of the node, or nil if it has no layout.
-func binsLeftOn(node string, of *contract.Snapshot) *binsLeft {
+// DevicesLeftOn is that of the node, or nil if it has no layout.
+func DevicesLeftOn(node string, of *contract.Snapshot) *DevicesLeft {
 	for _, one := range of.Nodes {
 		for _, layout := range of.DeviceLayouts {
 			if one.Name != node || one.DeviceLayout != layout.Id {
 				continue
 			}
-			made := &binsLeft{layout: layout, holders: make([]int, len(layout.Devices)), counters: maps.Clone(layout.Counters)}
+			made := &DevicesLeft{layout: layout, holders: make([]int, len(layout.Devices)), counters: maps.Clone(layout.Counters)}
 			for _, device := range layout.Devices {
 				made.capacity = append(made.capacity, maps.Clone(device.Capacity))
 			}
@@ -36,12 +36,12 @@ func binsLeftOn(node string, of *contract.Snapshot) *binsLeft {
 	return nil
 }
 
-func (b *binsLeft) put(device int, amounts map[string]int64) {
+func (b *DevicesLeft) put(device int, amounts map[string]int64) {
 	b.change(device, amounts, -1)
 }
 
 // change gives back so many times what a device takes; it takes its counters with the first that hold it.
-func (b *binsLeft) change(device int, amounts map[string]int64, times int64) {
+func (b *DevicesLeft) change(device int, amounts map[string]int64, times int64) {
 	for name, amount := range amounts {
 		b.capacity[device][name] += times * amount
 	}
@@ -58,7 +58,7 @@ func (b *binsLeft) change(device int, amounts map[string]int64, times int64) {
 	}
 }
 
-func (b *binsLeft) fits(device int, amounts map[string]int64) bool {
+func (b *DevicesLeft) fits(device int, amounts map[string]int64) bool {
 	for name, amount := range amounts {
 		if b.capacity[device][name] < amount {
 			return false
@@ -75,15 +75,15 @@ func (b *binsLeft) fits(device int, amounts map[string]int64) bool {
 	return true
 }
 
-// chosenDevice is one of those that a pod gets.
-type chosenDevice struct {
-	device  int
-	amounts map[string]int64
+// ChosenDevice is one of those that a pod gets.
+type ChosenDevice struct {
+	Device  int
+	Amounts map[string]int64
 }
 
-// allocate gives the requests the first devices that fit them all, in the order of the layout: request by request, alternative
+// Allocate gives the requests the first devices that fit them all, in the order of the layout: request by request, alternative
 // by alternative, and device by device, where the devices of one request only go forward.
-func (b *binsLeft) allocate(requests []*contract.DeviceRequest) ([]chosenDevice, bool) {
+func (b *DevicesLeft) Allocate(requests []*contract.DeviceRequest) ([]ChosenDevice, bool) {
 	if len(requests) == 0 {
 		return nil, true
 	}
@@ -96,9 +96,9 @@ func (b *binsLeft) allocate(requests []*contract.DeviceRequest) ([]chosenDevice,
 }
 
 // choose gives the choice so many more devices from this one on, and then the rest.
-func (b *binsLeft) choose(choice *contract.DeviceChoice, count, from int, rest []*contract.DeviceRequest) ([]chosenDevice, bool) {
+func (b *DevicesLeft) choose(choice *contract.DeviceChoice, count, from int, rest []*contract.DeviceRequest) ([]ChosenDevice, bool) {
 	if count == 0 {
-		return b.allocate(rest)
+		return b.Allocate(rest)
 	}
 	for device := from; device < len(b.layout.Devices); device++ {
 		for _, take := range choice.Takes {
@@ -107,7 +107,7 @@ func (b *binsLeft) choose(choice *contract.DeviceChoice, count, from int, rest [
 			}
 			b.put(device, take.Amounts)
 			if chosen, fits := b.choose(choice, count-1, device+1, rest); fits {
-				return append([]chosenDevice{{device, take.Amounts}}, chosen...), true
+				return append([]ChosenDevice{{device, take.Amounts}}, chosen...), true
 			}
 			b.change(device, take.Amounts, 1)
 		}
