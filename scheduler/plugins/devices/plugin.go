@@ -31,6 +31,8 @@ const (
 	// changedMix is the share of the pods in the window by which the mix must differ before costs are measured anew, and
 	// lookedAt that of new pods after which this is looked at.
 	changedMix, lookedAt = 0.1, 0.05
+	// gatherings is how often it is tried to read what is allocated.
+	gatherings = 100
 	// mostKinds is of nodes that are told apart by their CPU and memory as well as by their devices.
 	mostKinds = 64
 	// mostClasses are the classes of pods, those with most pods, that costs are measured by.
@@ -130,9 +132,12 @@ func (p *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	}
 	var taken map[string][]int64
 	if claims != nil && len(p.fleet.members) > 0 {
-		// It fails if claims change meanwhile, and then what was known before is the best guess.
-		if found, err := claims.GatherAllocatedState(); err == nil {
-			p.allocated = found
+		// It fails if claims change meanwhile, as they do while other pods are bound.
+		for range gatherings {
+			if found, err := claims.GatherAllocatedState(); err == nil {
+				p.allocated = found
+				break // else what was known before is the best guess
+			}
 		}
 		if p.allocated != nil {
 			taken = p.fleet.taken(p.allocated)
