@@ -14,7 +14,7 @@ import (
 func devicesOf(of *snapshot.Snapshot) func(node string) []string {
 	var told map[string][]string
 	return func(node string) []string {
-		if names := of.Classes.DevicesOf(node); len(names) > 0 {
+		if names := of.DevicesOf(node); len(names) > 0 {
 			return names
 		}
 		if told == nil {

@@ -113,9 +113,6 @@ func (c Classes) HoldsDevices(pod types.UID) bool {
 		func(claim *resourceapi.ResourceClaim) bool { return claim.Status.Allocation != nil })
 }
 
-// DevicesOf are the names of the node's devices that pods share or that overlap, in the order of its layout.
-func (c Classes) DevicesOf(node string) []string { return c.book.Layout(node).Names }
-
 func (c Classes) id(spec string, pod *v1.Pod) string {
 	digest := sha256.New()
 	// A hash never fails to be written to.
