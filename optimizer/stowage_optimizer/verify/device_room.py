@@ -53,6 +53,11 @@ class Layout:
         pools = [{_pool(name) for name in one} for one in self.consumes]
         self.rivals = [[name for name in self.counters if _pool(name) in own] for own in pools]
 
+    def has(self, device: int, amounts: Amounts) -> bool:
+        """Return whether a device has so much when nobody holds it."""
+        capacity = self.capacity[device]
+        return all(amount <= capacity.get(name, -1) for name, amount in amounts.items())
+
     def name(self, device: int) -> str:
         """Return the name of a device by its index, whatever that is."""
         return self.devices[device].name if 0 <= device < len(self.devices) else f"device {device}"
@@ -74,10 +79,14 @@ class Request:
         self._options: dict[str, list[Sequence[Taken]]] = {}
 
     def options(self, layout: Layout) -> list[Sequence[Taken]]:
-        """Return the devices of the layout that serve each alternative."""
+        """Return the devices of the layout that serve each alternative: nobody takes more than a device has."""
         if layout.id not in self._options:
             self._options[layout.id] = [
-                [(at, takes[kind]) for at, kind in enumerate(layout.kinds) if kind in takes]
+                [
+                    (at, takes[kind])
+                    for at, kind in enumerate(layout.kinds)
+                    if kind in takes and layout.has(at, takes[kind])
+                ]
                 for _, takes in self.choices
             ]
         return self._options[layout.id]

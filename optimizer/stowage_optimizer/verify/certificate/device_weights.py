@@ -74,7 +74,7 @@ class DeviceAmounts:
         layout = self._devices.layout_of.get(node)
         return layout is not None and all(
             any(
-                sum(_has(layout, *one) for one in options) >= count
+                len(options) >= count
                 for (count, _), options in zip(request.choices, request.options(layout), strict=True)
             )
             for request in asked
@@ -142,7 +142,7 @@ class DeviceAmounts:
         for request in self._devices.requests.values():
             for _, takes in request.choices:
                 amounts = takes.get(layout.kinds[device])
-                if amounts is not None and amounts.keys() <= set(names):
+                if amounts is not None and layout.has(device, amounts):
                     need = tuple(amounts.get(name, 0) for name in names)
                     needs[need] = max(needs[need], weights.get(request.id, 0))
         return [Choice(weight, need, most) for need, weight in sorted(needs.items()) if weight]
@@ -153,12 +153,6 @@ class DeviceAmounts:
             fitting = [one for one in choices if all(n <= left for n, left in zip(one.need, room, strict=True) if n)]
             self._contents[key] = most_valuable(fitting, [max(0, left) for left in room], 0)
         return self._contents[key]
-
-
-def _has(layout: Layout, device: int, amounts: Mapping[str, int]) -> bool:
-    """Return whether a device has so much when nobody holds it."""
-    capacity = layout.capacity[device]
-    return all(amount <= capacity.get(name, -1) for name, amount in amounts.items())
 
 
 def _name(at: int) -> str:
