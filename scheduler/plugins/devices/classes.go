@@ -89,9 +89,9 @@ func (c *classes) sorted() (found []*class) {
 	return found
 }
 
-// of is the class of a pod; nil as long as a claim of the pod has not been made. What a claim has already been allocated is
-// left out for a pod that waits: it needs no more.
-func (c *classes) of(pod *v1.Pod, claims fwk.ResourceClaimTracker) *class {
+// of is the class of a pod; nil as long as a claim of the pod has not been made. A pod that is to be placed needs nothing for
+// a claim that has its devices already.
+func (c *classes) of(pod *v1.Pod, claims fwk.ResourceClaimTracker, toBePlaced bool) *class {
 	list := resources.ListOf(pod)
 	made := &class{cpu: list.Cpu().MilliValue(), memory: list.Memory().Value()}
 	for i := range pod.Spec.ResourceClaims {
@@ -109,7 +109,7 @@ func (c *classes) of(pod *v1.Pod, claims fwk.ResourceClaimTracker) *class {
 		if err != nil {
 			return nil
 		}
-		if claim.Status.Allocation == nil || pod.Spec.NodeName != "" {
+		if claim.Status.Allocation == nil || !toBePlaced {
 			made.asks = append(made.asks, c.askedBy(&claim.Spec)...)
 		}
 	}

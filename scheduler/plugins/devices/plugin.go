@@ -120,7 +120,7 @@ func (p *Plugin) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 		claims = manager.ResourceClaims()
 	}
 	p.count(claims)
-	own := p.classes.of(pod, claims)
+	own := p.classes.of(pod, claims, true)
 	if own == nil || len(p.classes.asks) == 0 {
 		return fwk.NewStatus(fwk.Skip)
 	}
@@ -161,7 +161,7 @@ func (p *Plugin) count(claims fwk.ResourceClaimTracker) {
 	p.arrivedMu.Unlock()
 	var early []*v1.Pod
 	for _, pod := range arrived {
-		if of := p.classes.of(pod, claims); of != nil {
+		if of := p.classes.of(pod, claims, false); of != nil {
 			p.classes.add(of)
 			p.added++
 		} else if now, err := p.handle.SharedInformerFactory().Core().V1().Pods().Lister().Pods(pod.Namespace).Get(pod.Name); err == nil {
