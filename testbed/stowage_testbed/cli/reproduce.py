@@ -219,12 +219,20 @@ def fgd(
         list[str] | None, typer.Option(help="Policies by name, as in FGD or Stowage*; else all eight.")
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Orders of arrival; the paper has 10.")] = 10,
+    moves: Annotated[
+        list[float] | None,
+        typer.Option(min=0, max=100, help="Plan moves too, of at most so many percent of the placed pods; repeatable."),
+    ] = None,
+    profiles: Annotated[
+        list[str] | None,
+        typer.Option(help="Place each list by the scheduler too, once, with this profile of the chart; repeatable."),
+    ] = None,
     where: WorkerOptions,
     results: Folder = RESULTS / "reproduce-fgd",
 ) -> None:
-    """Rebuild the evaluation of "Beware of Fragmentation" on its trace, and scores of ours beside it.
+    """Rebuild the evaluation of "Beware of Fragmentation" on its trace, with scores and moves of ours beside it.
 
-    Needs no cluster and no scheduler. Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is
+    Needs no cluster. Exits with 0 if every task was carried out, 1 if one was not, 2 if the input is
     at fault.
     """
     from stowage_testbed.cli.progress import SweepProgress  # noqa: PLC0415 - as above
@@ -233,7 +241,7 @@ def fgd(
 
     began = monotonic()
     with reading_input():
-        request = make_request(trace, pods or (), policies or (), seeds)
+        request = make_request(trace, pods or (), policies or (), seeds, moves=moves or (), profiles=profiles or ())
     with where.connected() as workers:
         evaluation = rebuild(trace, request, results, workers, SweepProgress())
     typer.echo(report(results, results / FIGURES, evaluation.failures, (monotonic() - began) / 60))

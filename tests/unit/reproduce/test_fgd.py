@@ -26,7 +26,7 @@ from stowage_testbed.reproduce.fgd.evaluation import (
 from stowage_testbed.reproduce.fgd.go_random import GoRandom
 from stowage_testbed.reproduce.fgd.prices import price
 from stowage_testbed.reproduce.fgd.report import PAGE, allocation_table, fgd_figures, report, score_table
-from stowage_testbed.reproduce.fgd.simulation import Placements, Policy, PriceArrays, Problem, fragment, simulate
+from stowage_testbed.reproduce.fgd.simulation import Policy, PriceArrays, Problem, fragment, simulate
 from stowage_testbed.reproduce.fgd.trace import GPU_NODES, read_nodes, read_pods
 from stowage_testbed.reproduce.fgd.workload import Fleet, PodArrays, PodList, TypicalArrays, arrivals
 from stowage_testbed.reproduce.sweep import SweepListener
@@ -247,7 +247,7 @@ def test_loads_that_pods_step_over_take_the_mean_of_their_neighbours() -> None:
     """As in the authors' analysis: of 200 GPUs, pods of 1.5 and 3 percent."""
     asked = np.array([3000, 6000, 1000])
 
-    loads, allocation = curve(asked, Placements(np.array([0, -1, 1]), np.zeros(3, int)), 200_000)
+    loads, allocation = curve(asked, np.array([0, -1, 1]), 200_000)
 
     # At 1.5, 4.5 and 5 % arrived, which round to 2, 4 and 5.
     assert dict(zip(loads, allocation, strict=True)) == {1: 1.5, 2: 1.5, 3: 1.5, 4: 1.5, 5: 2.0, 6: 2.0}
@@ -364,8 +364,26 @@ def test_the_command_rebuilds_and_report_shows_it_again(trace: Path, tmp_path: P
     assert "BestFit" in again.output
 
 
+def test_the_scheduler_is_one_more_policy(trace: Path, tmp_path: Path) -> None:
+    """What runs in a cluster is compared with what the paper simulates."""
+    request = replace(REQUEST, pods=("default",), policies=("FGD",), seeds=1, profiles=("deterministic",))
+
+    found = rebuild(trace, request, tmp_path, HERE, SweepListener())
+
+    (run,) = found.of("default", "profile deterministic")
+    assert not found.failures
+    assert run.seed == 42
+    assert 70 <= (at_load(run, 130) or 0) <= 100
+    assert "profile deterministic" in {row[1] for row in allocation_table(found).rows}
+
+
 @pytest.mark.parametrize(
-    ("options", "said"), [(["--pods", "gpu9"], "gpu9"), (["--policies", "WorstFit"], "is none of Random, DotProd")]
+    ("options", "said"),
+    [
+        (["--pods", "gpu9"], "gpu9"),
+        (["--policies", "WorstFit"], "is none of Random, DotProd"),
+        (["--policies", "DotProd", "--moves", "3"], "moves are planned after BestFit, FGD, Stowage, first fit"),
+    ],
 )
 def test_a_name_that_is_none_is_refused_with_those_that_are(
     options: list[str], said: str, trace: Path, tmp_path: Path

@@ -1,7 +1,7 @@
 """The evaluation as tasks of a sweep: `rebuild` executes what is missing, `read` returns what a folder holds.
 
 A policy on a list of pods in one order of arrival is a task of its own, and so are the prices of a list, which our
-scores need. What comes after a run, such as moves, begins with its `simulation.Placements`.
+scores need. Moves after a policy are tasks, too, which repeat its run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,10 @@ import numpy as np
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.journal import TaskJournal
+from stowage_testbed.reproduce.fgd.cluster import place_by_scheduler
+from stowage_testbed.reproduce.fgd.moves import FleetState, MoveRow, MoveTask, plan_moves
 from stowage_testbed.reproduce.fgd.prices import no_prices, price
-from stowage_testbed.reproduce.fgd.simulation import Placements, Policy, PriceArrays, Problem, simulate
+from stowage_testbed.reproduce.fgd.simulation import Policy, PriceArrays, Problem, simulate
 from stowage_testbed.reproduce.fgd.trace import (
     GPU_NODES,
     PublishedCurve,
@@ -48,9 +50,13 @@ from stowage_testbed.reproduce.sweep import (
     read_rows,
     write_frame,
 )
+from stowage_testbed.simulate.process import Simulator, find_profile
 
 KIND = "fgd"
-PRICES, RUNS, PUBLISHED = "prices", "runs", "published"
+PRICES, RUNS, PUBLISHED, MOVES = "prices", "runs", "published", "moves"
+
+LOADS = (98, 130)
+"""Of tables and moves, in percent of all GPUs."""
 
 PAPER_POLICIES = {
     "Random": Policy.RANDOM,
@@ -67,14 +73,38 @@ OURS = {"Stowage": Policy.STOWAGE, "Stowage, first fit": Policy.STOWAGE_FIRST_FI
 
 POLICIES = PAPER_POLICIES | OURS
 
+PROFILE_LIMIT_S = 3600.0
+
+MOVED_AFTER = ("BestFit", "FGD", "Stowage, first fit")
+"""The policies after which moves are planned: Kubernetes' own, the paper's and ours, as it runs in Kubernetes."""
+
 
 @dataclass(frozen=True, slots=True)
 class FgdRequest:
-    """Lists of pods by name, policies, and how many orders of arrival."""
+    """What is rebuilt of the evaluation.
+
+    Parameters
+    ----------
+    pods
+        Lists by name.
+    seeds
+        Orders of arrival.
+    moves
+        So many percent of the placed pods may move.
+    profiles
+        Of the scheduler, which places each list once, in the first order.
+    """
 
     pods: tuple[str, ...]
     policies: tuple[str, ...]
     seeds: int
+    moves: tuple[float, ...] = ()
+    profiles: tuple[str, ...] = ()
+
+    @property
+    def all_policies(self) -> tuple[str, ...]:
+        """Return the policies, and the scheduler's profiles as such."""
+        return (*self.policies, *map(profile_policy, self.profiles))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +141,7 @@ class FgdEvaluation:
 
     request: FgdRequest
     runs: tuple[RunRow, ...]
+    moves: tuple[MoveRow, ...]
     published: tuple[PublishedCurve, ...]
     failures: Mapping[str, str]
 
@@ -125,6 +156,11 @@ class FgdEvaluation:
         return tuple(one for one in known if one.seed in seeds)
 
 
+def profile_policy(profile: str) -> str:
+    """Return what a profile of the scheduler is called among the policies."""
+    return f"profile {profile}"
+
+
 def choose(option: str, patterns: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
     """Return which of the known names match a pattern, all without one; an `InputError` if one matches none."""
     for pattern in patterns:
@@ -133,12 +169,26 @@ def choose(option: str, patterns: Sequence[str], known: Sequence[str]) -> tuple[
     return tuple(name for name in known if any(filter_names([name], one) for one in patterns or ("*",)))
 
 
-def make_request(folder: Path, pods: Sequence[str], policies: Sequence[str], seeds: int) -> FgdRequest:
+def make_request(
+    folder: Path,
+    pods: Sequence[str],
+    policies: Sequence[str],
+    seeds: int,
+    *,
+    moves: Sequence[float] = (),
+    profiles: Sequence[str] = (),
+) -> FgdRequest:
     """Return what is to be rebuilt from a folder of the trace; an `InputError` if the folder has no list of pods."""
     known = pod_lists(folder)
     if not known:
         raise InputError(f"{folder} has no list of pods: name the folder with the CSV files of the OpenB trace")
-    return FgdRequest(choose("--pods", pods, known), choose("--policies", policies, tuple(POLICIES)), seeds)
+    chosen = choose("--policies", policies, tuple(POLICIES))
+    if moves and not set(chosen) & set(MOVED_AFTER):
+        raise InputError(f"--moves: moves are planned after {', '.join(MOVED_AFTER)}; choose one of these --policies")
+    for profile in profiles:
+        find_profile(profile)
+    named = tuple(dict.fromkeys(profiles))
+    return FgdRequest(choose("--pods", pods, known), chosen, seeds, tuple(sorted(set(moves))), named)
 
 
 def rebuild(folder: Path, request: FgdRequest, path: Path, workers: Workers, listener: SweepListener) -> FgdEvaluation:
@@ -149,24 +199,35 @@ def rebuild(folder: Path, request: FgdRequest, path: Path, workers: Workers, lis
     with open_sweep(path, KIND, msgspec.to_builtins(request)):
         prices = TaskJournal(path / f"{PRICES}.jsonl", PriceRow)
         runs = TaskJournal(path / f"{RUNS}.jsonl", RunRow)
+        moves = TaskJournal(path / f"{MOVES}.jsonl", MoveRow)
         unpriced: Mapping[str, str] = {}
         if any(policy in OURS for policy in request.policies):
             tasks = [Task(f"prices of {name}", partial(price_list, one, fleet)) for name, one in lists.items()]
             unpriced = execute("prices", tasks, prices, workers, listener)
-        placings = list[Task[RunRow]]()
+        placings, movings = list[Task[RunRow]](), list[Task[MoveRow]]()
         # First orders of all lists before second ones.
         for seed, name, policy in product(range(FIRST_SEED, FIRST_SEED + request.seeds), lists, request.policies):
             rows = prices.get(f"prices of {name}") if policy in OURS else ()
-            if rows or policy not in OURS:
-                place = partial(run_policy, lists[name], fleet, policy=policy, seed=seed, prices=rows)
-                placings.append(Task(f"{name} {policy} {seed}", place))
+            if not rows and policy in OURS:
+                continue
+            place = partial(run_policy, lists[name], fleet, policy=policy, seed=seed, prices=rows)
+            placings.append(Task(f"{name} {policy} {seed}", place))
+            for load, percent in product(LOADS, request.moves if policy in MOVED_AFTER else ()):
+                task = MoveTask(name, policy, seed, load, percent)
+                movings.append(Task(task.id, partial(run_moves, task, lists[name], fleet, prices=rows)))
+        for name, profile in product(lists, request.profiles):
+            task_id = f"{name} {profile_policy(profile)} {FIRST_SEED}"
+            placings.append(Task(task_id, partial(run_profile, lists[name], fleet, profile=profile)))
         unplaced = execute("runs", placings, runs, workers, listener)
+        unmoved = execute("moves", movings, moves, workers, listener)
         found = (row for task in placings for row in runs.get(task.id))
         write_frame(path / f"{RUNS}.parquet", frame_of(found, RunRow))
+        planned = (row for task in movings for row in moves.get(task.id))
+        write_frame(path / f"{MOVES}.parquet", frame_of(planned, MoveRow))
         priced = (row for name in lists for row in prices.get(f"prices of {name}"))
         write_frame(path / f"{PRICES}.parquet", frame_of(priced, PriceRow))
         write_frame(path / f"{PUBLISHED}.parquet", frame_of(published, PublishedCurve))
-    return read(path, {**unpriced, **unplaced})
+    return read(path, {**unpriced, **unplaced, **unmoved})
 
 
 def read(path: Path, failures: Mapping[str, str] | None = None) -> FgdEvaluation:
@@ -174,6 +235,7 @@ def read(path: Path, failures: Mapping[str, str] | None = None) -> FgdEvaluation
     return FgdEvaluation(
         request=msgspec.convert(read_header(path).scope, FgdRequest),
         runs=read_rows(path / f"{RUNS}.parquet", RunRow),
+        moves=read_rows(path / f"{MOVES}.parquet", MoveRow),
         published=read_rows(path / f"{PUBLISHED}.parquet", PublishedCurve),
         failures=dict(failures or {}),
     )
@@ -191,8 +253,43 @@ def price_list(pods: PodList, fleet: Fleet, tools: Tools) -> tuple[PriceRow, ...
 def run_policy(
     pods: PodList, fleet: Fleet, tools: Tools, *, policy: str, seed: int, prices: Sequence[PriceRow]
 ) -> tuple[RunRow, ...]:
-    """Return how much a policy allocates; ours measures fragments by all classes of pods."""
+    """Return how much a policy allocates."""
     began = perf_counter()
+    return (_row(policy, seed, place_all(pods, fleet, policy, seed, prices), began),)
+
+
+def run_profile(pods: PodList, fleet: Fleet, tools: Tools, *, profile: str) -> tuple[RunRow, ...]:
+    """Return how much the scheduler allocates, without moves."""
+    began = perf_counter()
+    arriving, nodes = arrivals(pods, fleet, FIRST_SEED)
+    with Simulator(find_profile(profile), timeout_s=PROFILE_LIMIT_S) as simulator:
+        end = place_by_scheduler(pods, fleet, nodes, arriving, simulator)
+    return (_row(profile_policy(profile), FIRST_SEED, end, began),)
+
+
+def _row(policy: str, seed: int, end: FleetState, began: float) -> RunRow:
+    load, allocation = curve(end.pods.gpu_milli[end.arrived], end.node, end.fleet.gpu_milli)
+    return RunRow(
+        pods=end.pods.name,
+        policy=policy,
+        seed=seed,
+        arrived=len(end.arrived),
+        placed=int((end.node >= 0).sum()),
+        load=load,
+        allocation=allocation,
+        wall_s=perf_counter() - began,
+    )
+
+
+def run_moves(
+    task: MoveTask, pods: PodList, fleet: Fleet, tools: Tools, *, prices: Sequence[PriceRow]
+) -> tuple[MoveRow, ...]:
+    """Return what moves add to a policy's placements at a load."""
+    return (plan_moves(task, place_all(pods, fleet, task.policy, task.seed, prices).at(task.load), tools),)
+
+
+def place_all(pods: PodList, fleet: Fleet, policy: str, seed: int, prices: Sequence[PriceRow]) -> FleetState:
+    """Return where a policy places all pods of a list; ours measures fragments by all classes of pods."""
     arriving, nodes = arrivals(pods, fleet, seed)
     problem = Problem(
         int(POLICIES[policy]),
@@ -201,19 +298,7 @@ def run_policy(
         pods.typical(100 if policy in OURS else TYPICAL_PERCENT),
         _arrays(prices) if prices else no_prices(fleet),
     )
-    placements = simulate(problem, arriving, seed)
-    load, allocation = curve(pods.gpu_milli[arriving], placements, fleet.gpu_milli)
-    row = RunRow(
-        pods=pods.name,
-        policy=policy,
-        seed=seed,
-        arrived=len(arriving),
-        placed=int((placements.node >= 0).sum()),
-        load=load,
-        allocation=allocation,
-        wall_s=perf_counter() - began,
-    )
-    return (row,)
+    return FleetState(pods, fleet, nodes, arriving, *simulate(problem, arriving, seed))
 
 
 def _arrays(rows: Sequence[PriceRow]) -> PriceArrays:
@@ -221,10 +306,10 @@ def _arrays(rows: Sequence[PriceRow]) -> PriceArrays:
     return PriceArrays(gap, np.array([row.cpu for row in rows]), np.array([row.memory for row in rows]))
 
 
-def curve(asked: Ints, placements: Placements, total: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+def curve(asked: Ints, node: Ints, total: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Return the allocation in percent by load, rounded and averaged as the authors do (merge_alloc_discrete.py:92)."""
     loads = np.round(np.cumsum(asked) / total * 100)
-    allocation = np.round(np.cumsum(np.where(placements.node >= 0, asked, 0)) / total * 100, 2)
+    allocation = np.round(np.cumsum(np.where(node >= 0, asked, 0)) / total * 100, 2)
     known = dict[int, float]()
     for load in range(round(100 * MOST_LOAD) + 1):
         near = loads == load
