@@ -115,7 +115,7 @@ func TestOneStepOfADevicesCostOutweighsAllOtherScores(t *testing.T) {
 		if plugin.Name == "Devices" {
 			own = int64(plugin.Weight)
 		} else {
-			others += fwk.MaxNodeScore * int64(plugin.Weight)
+			others += fwk.MaxScore * int64(plugin.Weight)
 		}
 	}
 	if own <= others {

@@ -32,7 +32,7 @@ var (
 )
 
 // The cases that are written are few and small, and not without a choice.
-const mostCases, largestCase, fewestArrivals = 40, 10 << 10, 3
+const mostCases, largestCase, fewestArrivals = 40, 5 << 10, 3
 
 // binCluster is a fleet with pods, and what a book of it tells.
 type binCluster struct {
@@ -289,7 +289,7 @@ func (c *binCluster) compareHoldings(left map[string]*testobjects.DevicesLeft) {
 func (c *binCluster) write(message *contract.Snapshot, arrivals []arrival) {
 	encoded, err := protojson.Marshal(message)
 	c.must(err)
-	text, err := json.MarshalIndent(map[string]any{"snapshot": json.RawMessage(encoded), "arrivals": arrivals}, "", " ")
+	text, err := json.Marshal(map[string]any{"snapshot": json.RawMessage(encoded), "arrivals": arrivals})
 	c.must(err)
 	if len(text) > largestCase {
 		return
