@@ -34,6 +34,9 @@ NEEDS: Mapping[str, str] = {
     "device-not-node-local": "devices of class {}, which belong to no single node",
     "device-node-resources": "devices of class {}, which also take other resources of a node",
     "device-selector-unreadable": "devices of class {}, whose selector cannot be evaluated",
+    "device-too-many": "more devices than a plan can give a pod",
+    "device-init-container": "devices for an init container",
+    "device-plugin-beside": "devices of class {}, of which a device plugin lists some too",
 }
 """By the scheduler's reason, after which a name may follow."""
 

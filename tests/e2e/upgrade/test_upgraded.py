@@ -118,7 +118,7 @@ def test_plans_go_on_over_an_upgrade_and_the_way_back(environment: ReleaseEnviro
     wait_until(
         "the scheduler to say that the definitions are old",
         lambda: _scheduler_log(release),
-        lambda log: OLD in log and "PackingPlan.spec.objective, PackingPolicy" in log,
+        lambda log: OLD in log and "PackingPlan.spec.objective, PackingPlan.status.moves.turn, PackingPolicy" in log,
     )
     with pytest.raises(StowageError, match="another version"):
         plans.create("defragment-", CONSOLIDATE)
