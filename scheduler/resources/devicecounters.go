@@ -69,9 +69,7 @@ type faces struct {
 func (f *faces) read(offers []offer) {
 	slices.SortFunc(offers, func(a, b offer) int {
 		last := func(one offer) int { return len(strconv.FormatBool(one.last)) } // "true" is shorter
-		x, y := &a.slice.Spec, &b.slice.Spec
-		return cmp.Or(cmp.Compare(a.node, b.node), -cmp.Compare(last(a), last(b)), cmp.Compare(x.Driver, y.Driver),
-			cmp.Compare(x.Pool.Name, y.Pool.Name), cmp.Compare(a.slice.Name, b.slice.Name), cmp.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(a.node, b.node), -cmp.Compare(last(a), last(b)), compareInOrder(a, b))
 	})
 	before := *f
 	*f = faces{of: map[string]*face{}, consumptions: map[string]*consumption{}}

@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"slices"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -49,6 +50,13 @@ func (o offer) device() *resourceapi.Device { return &o.slice.Spec.Devices[o.at]
 
 func (o offer) id() deviceID {
 	return deviceID{o.slice.Spec.Driver, o.slice.Spec.Pool.Name, o.device().Name}
+}
+
+// compareInOrder puts offers into the order in which the scheduler's allocator looks at them, pools tried last aside.
+func compareInOrder(a, b offer) int {
+	of, other := &a.slice.Spec, &b.slice.Spec
+	return cmp.Or(cmp.Compare(of.Driver, other.Driver), cmp.Compare(of.Pool.Name, other.Pool.Name),
+		cmp.Compare(a.slice.Name, b.slice.Name), cmp.Compare(a.at, b.at))
 }
 
 // pool is the slices of one pool of devices.

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -23,15 +22,11 @@ func (p *Published) Device() *resourceapi.Device { return &p.Slice.Spec.Devices[
 // PublishedDevices are the devices of all complete pools, in the order in which the scheduler's allocator looks at them.
 func PublishedDevices(all []*resourceapi.ResourceSlice) []Published {
 	offers, _ := offersOf(all, false)
+	slices.SortFunc(offers, compareInOrder)
 	found := make([]Published, len(offers))
 	for i, one := range offers {
 		found[i] = Published{one.slice, one.at, one.node}
 	}
-	slices.SortFunc(found, func(a, b Published) int {
-		of, other := &a.Slice.Spec, &b.Slice.Spec
-		return cmp.Or(strings.Compare(of.Driver, other.Driver), strings.Compare(of.Pool.Name, other.Pool.Name),
-			strings.Compare(a.Slice.Name, b.Slice.Name), a.At-b.At)
-	})
 	return found
 }
 
