@@ -1,9 +1,7 @@
 package simulation
 
 import (
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -66,27 +64,7 @@ func (f *fleet) binned(request resourceapi.DeviceRequest) resourceapi.DeviceRequ
 // The plugin chooses, for each pod that comes in its turn, the devices of the first fit in the layout that the snapshot tells;
 // in a rehearsal and in the cluster, and a rehearsal changes nothing.
 func TestPodsThatComeInTurnGetTheDevicesThatTheSnapshotForetells(t *testing.T) {
-	configuration, err := LoadConfiguration("")
-	must(t, err)
-	simulator, err := New(t.Context(), configuration, nil)
-	must(t, err)
-	counts, faults := map[string]int{}, 0
-	for seed := *seed; counts["plans"] < *runs && faults < 3; seed++ {
-		c, err := simulator.newDeviceCluster(t.Context(), seed, true)
-		must(t, err)
-		for range plansPerFleet {
-			c.tryPlanInTurn(counts)
-		}
-		c.stop()
-		if len(c.faults) > 0 {
-			faults++
-			t.Errorf("%s\n\n%s\ngo test ./simulation -run InTurnGet -args -runs=1 -seed=%d",
-				strings.Join(c.faults, "\n"), strings.Join(c.story, "\n"), seed)
-		}
-	}
-	for _, what := range slices.Sorted(maps.Keys(counts)) {
-		t.Logf("%s: %d", what, counts[what])
-	}
+	counts := tryFleets(t, true, "InTurnGet", (*deviceCluster).tryPlanInTurn)
 	if counts["devices as foretold"] < *runs || counts["pairs that do not fit"] == 0 {
 		t.Error("hardly any device is foretold: the test shows less than it says")
 	}

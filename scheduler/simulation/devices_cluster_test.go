@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -50,6 +51,37 @@ func (c *deviceCluster) tell(format string, args ...any) {
 func (c *deviceCluster) fail(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 	c.tell("FAULT %s", c.faults[len(c.faults)-1])
+}
+
+// tryFleets tries plans on random fleets, until three have shown a fault, and counts what happened. By the name, a run of one
+// fleet finds the test.
+func tryFleets(
+	t *testing.T, bins bool, name string, tryPlan func(c *deviceCluster, counts map[string]int),
+) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	configuration, err := LoadConfiguration("")
+	must(t, err)
+	simulator, err := New(t.Context(), configuration, nil)
+	must(t, err)
+	faults := 0
+	for seed := *seed; counts["plans"] < *runs && faults < 3; seed++ {
+		c, err := simulator.newDeviceCluster(t.Context(), seed, bins)
+		must(t, err)
+		for range plansPerFleet {
+			tryPlan(c, counts)
+		}
+		c.stop()
+		if len(c.faults) > 0 {
+			faults++
+			t.Errorf("%s\n\n%s\ngo test ./simulation -run %s -args -runs=1 -seed=%d",
+				strings.Join(c.faults, "\n"), strings.Join(c.story, "\n"), name, seed)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%s: %d", what, counts[what])
+	}
+	return counts
 }
 
 func (s *Simulator) newDeviceCluster(ctx context.Context, seed uint64, bins bool) (*deviceCluster, error) {

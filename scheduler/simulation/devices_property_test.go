@@ -55,27 +55,7 @@ const (
 // The real plugin allows what the amounts of the book allow; of a plan, what differs is explained. The devices that a rehearsal
 // foretells are those that pods get when its events happen. No device is allocated twice, and a rehearsal changes nothing.
 func TestPlansAgreeWithTheAllocatorOfDevices(t *testing.T) {
-	configuration, err := LoadConfiguration("")
-	must(t, err)
-	simulator, err := New(t.Context(), configuration, nil)
-	must(t, err)
-	counts, faults := map[string]int{}, 0
-	for seed := *seed; counts["plans"] < *runs && faults < 3; seed++ {
-		c, err := simulator.newDeviceCluster(t.Context(), seed, false)
-		must(t, err)
-		for range plansPerFleet {
-			c.tryPlan(counts)
-		}
-		c.stop()
-		if len(c.faults) > 0 {
-			faults++
-			t.Errorf("%s\n\n%s\ngo test ./simulation -run PlansAgree -args -runs=1 -seed=%d",
-				strings.Join(c.faults, "\n"), strings.Join(c.story, "\n"), seed)
-		}
-	}
-	for _, what := range slices.Sorted(maps.Keys(counts)) {
-		t.Logf("%s: %d", what, counts[what])
-	}
+	counts := tryFleets(t, false, "PlansAgree", (*deviceCluster).tryPlan)
 	if counts["devices allocated"] == 0 || counts[notEnough] == 0 {
 		t.Error("no plan allocates devices, or none asks for too many: the test shows less than it says")
 	}

@@ -192,23 +192,7 @@ func TestPlacesThatAreLeftAreDealtOutAnew(t *testing.T) {
 		"a pod has left the only place again":            {"n1:a>n2", "", "x@", "n1:a>n2 Gone", "x>n2"},
 		"all is as planned":                              {":a>n3 n1:b>n2 n0:c>n4", "", "a@ b@n1 x@", ":a>n3 n1:b>n2 Waiting n0:c>n4 Gone", "a>n3 b>n2 x>n4"},
 	} {
-		record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
-		for _, step := range strings.Fields(c.steps) {
-			from, rest, _ := strings.Cut(step, ":")
-			uid, to, _ := strings.Cut(rest, ">")
-			made := &packingplan.Step{PodUID: uid, OwnerUID: "rs-web", Class: "c", From: from, To: to}
-			if from != "" {
-				made.State = packingplan.Waiting
-			}
-			record.Status.Steps = append(record.Status.Steps, made)
-		}
-		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
-		for i, pods := range []string{c.taken, c.others} {
-			for _, pod := range strings.Fields(pods) {
-				name, node, _ := strings.Cut(pod, "@")
-				now.Pods[types.UID(name)] = webPod(name, node, []string{"uid-plan", ""}[i])
-			}
-		}
+		record, now := interrupted(t, c.steps, c.taken, c.others)
 
 		left := RemainderOf(record, now)
 
@@ -236,28 +220,7 @@ func TestTurnsThatAreLeftAreThoseOfPlacesThatAreLeft(t *testing.T) {
 		"a replacement waits":                {"n1:a>n2/3", "", "x@", "a>n2/3", "x>n2/3"},
 		"none has come":                      {"n1:a>n2/3", "", "", "a>n2/3", ""},
 	} {
-		record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
-		for _, step := range strings.Fields(c.steps) {
-			from, rest, _ := strings.Cut(step, ":")
-			uid, to, _ := strings.Cut(rest, ">")
-			made := &packingplan.Step{PodUID: uid, OwnerUID: "rs-web", Class: "c", From: from}
-			if node, turn, some := strings.Cut(to, "/"); some {
-				made.To, made.Devices = node, []string{"device of " + turn}
-				_, err := fmt.Sscan(turn, &made.Turn)
-				testobjects.Must(t, err)
-			}
-			if from != "" {
-				made.State = packingplan.Waiting
-			}
-			record.Status.Steps = append(record.Status.Steps, made)
-		}
-		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
-		for i, pods := range []string{c.taken, c.others} {
-			for _, pod := range strings.Fields(pods) {
-				name, node, _ := strings.Cut(pod, "@")
-				now.Pods[types.UID(name)] = webPod(name, node, []string{"uid-plan", ""}[i])
-			}
-		}
+		record, now := interrupted(t, c.steps, c.taken, c.others)
 
 		left := RemainderOf(record, now)
 
@@ -282,4 +245,34 @@ func TestTurnsThatAreLeftAreThoseOfPlacesThatAreLeft(t *testing.T) {
 			t.Errorf("%s: %d pods were known to have left", text, gone)
 		}
 	}
+}
+
+// interrupted are a plan's object whose steps are written as from:uid>to, with /turn if they have one, and the cluster that the
+// next process finds: pods that have taken a place of the plan, and others, as name@node.
+func interrupted(t *testing.T, steps, taken, others string) (*packingplan.Record, *snapshot.Snapshot) {
+	t.Helper()
+	record := testobjects.Value(packingplan.Read(testobjects.Custom(packingplan.Kind, "plan", nil)))(t)
+	for _, step := range strings.Fields(steps) {
+		from, rest, _ := strings.Cut(step, ":")
+		uid, to, _ := strings.Cut(rest, ">")
+		node, turn, some := strings.Cut(to, "/")
+		made := &packingplan.Step{PodUID: uid, OwnerUID: "rs-web", Class: "c", From: from, To: node}
+		if some {
+			made.Devices = []string{"device of " + turn}
+			_, err := fmt.Sscan(turn, &made.Turn)
+			testobjects.Must(t, err)
+		}
+		if from != "" {
+			made.State = packingplan.Waiting
+		}
+		record.Status.Steps = append(record.Status.Steps, made)
+	}
+	now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
+	for i, pods := range []string{taken, others} {
+		for _, pod := range strings.Fields(pods) {
+			name, node, _ := strings.Cut(pod, "@")
+			now.Pods[types.UID(name)] = webPod(name, node, []string{"uid-plan", ""}[i])
+		}
+	}
+	return record, now
 }
