@@ -318,7 +318,9 @@ class ObjectCapture:
         brought = {one["metadata"]["name"] for one in make_classes(chain.from_iterable(self._devices.values()))}
         classes = self._found.of("DeviceClass")
         yield from (self._move(one) for one in classes if one["metadata"]["name"] not in brought)
-        yield from map(self._move, self._found.of("ResourceClaimTemplate"))
+        namespaces = {one.namespace for one in self._workloads}
+        templates = self._found.of("ResourceClaimTemplate")
+        yield from (self._move(one) for one in templates if key_of(one)[0] in namespaces)
         for one in map(self._move, self._found.of("ResourceSlice")):
             spec, node = one["spec"], one["spec"].get("nodeName")
             if node in self._devices:

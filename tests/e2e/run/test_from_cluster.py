@@ -42,11 +42,12 @@ class Captured(Served):
 
 
 def play(environment: StepEnvironment, path: Path, steps: int | None = None) -> Captured:
-    """Play a scenario, or so many of its first steps, after which nothing is expected."""
+    """Play a scenario, or so many of the first steps of its file, after which nothing is expected."""
     (scenario,) = load_file(path)
     if steps:
         expect = replace(scenario.expect, end=ExpectedMoment())
-        scenario = replace(scenario, steps=scenario.steps[:steps], expect=expect)
+        assert scenario.steps[0].kind == "release"  # Which loading puts before those of the file
+        scenario = replace(scenario, steps=scenario.steps[: steps + 1], expect=expect)
     served = Captured(environment)
     context, number = environment.context, next(ROUNDS)
     outcome = run_scenario(context, scenario, number, served, served)

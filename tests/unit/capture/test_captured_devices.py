@@ -103,6 +103,14 @@ def test_pods_keep_the_devices_of_their_claims() -> None:
     assert [one["kind"] for one in captured.objects] == []
 
 
+def test_templates_of_namespaces_without_pods_stay_behind() -> None:
+    """Nothing there claims devices by them, and another namespace may have one of the same name."""
+    templates = [thing("ResourceClaimTemplate", "one", namespace, spec={}) for namespace in ("shop", "elsewhere")]
+    captured = capture(found(node("ip-1"), claiming("a", "of-a"), *templates))
+
+    assert [one["metadata"]["name"] for one in captured.objects] == ["one"]
+
+
 def make_neutral_fleet() -> Capture:
     """Return a cluster with devices of somebody's own, in words of nobody."""
     request = {
