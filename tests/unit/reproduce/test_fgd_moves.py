@@ -131,3 +131,11 @@ def test_moves_make_room_for_a_pod_that_was_refused() -> None:
     assert found.before == pytest.approx(37.5)
     assert found.after == pytest.approx(97.5)
     assert found.bound >= found.after
+
+
+def test_a_solve_that_ends_without_a_plan_is_a_failed_task() -> None:
+    """It would be a row whose bound is 0 %, which every policy exceeds."""
+    below_zero = MoveTask("shares", "FGD", 42, 105, -100.0)
+
+    with Tools(1) as tools, pytest.raises(StowageError, match=r"no answer for .* by the optimiser: (?s:.*)max_moves"):
+        plan_moves(below_zero, a_state(), tools)

@@ -207,6 +207,8 @@ def plan_moves(task: MoveTask, state: FleetState, tools: Tools) -> MoveRow:
     except StowageError as error:
         raise call_failed(task.id, "the optimiser", str(error)) from None
     wall_s = perf_counter() - began
+    if not last.plan.tiers:
+        raise call_failed(task.id, "the optimiser", last.message or "no plan came in time")
     after = state.carried_out(last.plan)
     # Pods without a GPU count one each: those that run are placed in every plan.
     uncounted = int((state.pods.gpu_milli[state.arrived][state.node >= 0] == 0).sum())
