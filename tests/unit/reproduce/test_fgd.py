@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
+from stowage_testbed.reproduce.fgd.descent import descended_price
 from stowage_testbed.reproduce.fgd.evaluation import (
     POLICIES,
     FgdEvaluation,
@@ -338,7 +339,7 @@ def test_the_report_has_the_published_means_beside_ours_and_needs_no_trace(
     assert table["default", "FGD"][4] == "90.00"
     assert table["default", "BestFit"][4] == "-"
     assert [row[:2] for row in score_table(evaluation).rows] == [
-        (pods, policy) for pods in LISTS for policy in ("Stowage", "Stowage, first fit")
+        (pods, policy) for pods in LISTS for policy in ("Stowage", "Stowage, first fit", "Stowage, plugin")
     ]
     assert figures["fgd: FGD at 130 %: farthest from a published mean"].target == "<= 0.15 points"
     assert figures["fgd: Stowage above FGD at 130 %: default"].target == "> 0 points"
@@ -348,7 +349,10 @@ def test_the_report_has_the_published_means_beside_ours_and_needs_no_trace(
     assert 'src="http' not in page
     assert (tmp_path / "figures.json").is_file()
     assert "Allocated GPUs" in shown
-    assert pl.read_parquet(folder / "prices.parquet").height == len(LISTS) * 2
+    assert pl.read_parquet(folder / "prices.parquet").group_by("descended").len().sort("descended").rows() == [
+        (False, len(LISTS) * 2),
+        (True, len(LISTS) * 2),
+    ]
 
 
 def test_the_command_rebuilds_and_report_shows_it_again(trace: Path, tmp_path: Path) -> None:
@@ -362,6 +366,24 @@ def test_the_command_rebuilds_and_report_shows_it_again(trace: Path, tmp_path: P
     assert (answer.exit_code, again.exit_code) == (0, 0)
     assert "BestFit" in answer.output
     assert "BestFit" in again.output
+
+
+def test_the_plugin_s_policy_has_the_prices_that_the_plugin_finds(
+    evaluation: FgdEvaluation, trace: Path, folder: Path
+) -> None:
+    """With the program's exact duals its figures would be of a scheduler that nobody can run."""
+    fleet = Fleet.of(read_nodes(trace, GPU_NODES))
+    pods = PodList.of("default", read_pods(trace, "default"), fleet)
+    arriving, nodes = arrivals(pods, fleet, 42)
+    prices = descended_price(pods, fleet)
+    problem = Problem(int(Policy.STOWAGE_FIRST_FIT), pods.pods, nodes, pods.typical(100), prices)
+    (run,) = (one for one in evaluation.of("default", "Stowage, plugin") if one.seed == 42)
+
+    _, allocation = curve(pods.gpu_milli[arriving], simulate(problem, arriving, 42).node, fleet.gpu_milli)
+
+    assert run.allocation == allocation
+    priced = pl.read_parquet(folder / "prices.parquet").filter(pl.col("descended"), pods="default").sort("kind")
+    assert priced["gap"].to_list() == prices.gap.tolist()
 
 
 def test_the_scheduler_is_one_more_policy(trace: Path, tmp_path: Path) -> None:

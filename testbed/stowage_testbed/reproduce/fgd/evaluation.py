@@ -18,6 +18,7 @@ import numpy as np
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.journal import TaskJournal
 from stowage_testbed.reproduce.fgd.cluster import place_by_scheduler
+from stowage_testbed.reproduce.fgd.descent import descended_price
 from stowage_testbed.reproduce.fgd.moves import FleetState, MoveRow, MoveTask, plan_moves
 from stowage_testbed.reproduce.fgd.prices import no_prices, price
 from stowage_testbed.reproduce.fgd.simulation import Policy, PriceArrays, Problem, simulate
@@ -68,8 +69,12 @@ PAPER_POLICIES = {
 }
 """By the paper's names, the worst first."""
 
-OURS = {"Stowage": Policy.STOWAGE, "Stowage, first fit": Policy.STOWAGE_FIRST_FIT}
-"""The second leaves the choice of a GPU to Kubernetes' allocator, which takes the first that fits."""
+PLUGIN = "Stowage, plugin"
+OURS = {"Stowage": Policy.STOWAGE, "Stowage, first fit": Policy.STOWAGE_FIRST_FIT, PLUGIN: Policy.STOWAGE_FIRST_FIT}
+"""All but the first leave the choice of a GPU to Kubernetes' allocator, which takes the first that fits.
+
+The last has the prices that the scheduler's plugin Devices finds without a solver; the others have a linear program's.
+"""
 
 POLICIES = PAPER_POLICIES | OURS
 
@@ -109,13 +114,14 @@ class FgdRequest:
 
 @dataclass(frozen=True, slots=True)
 class PriceRow:
-    """`PriceArrays` of one list on one kind of node."""
+    """`PriceArrays` of one list on one kind of node: those of the linear program, or of the plugin if ``descended``."""
 
     pods: str
     kind: int
     gap: tuple[float, ...]
     cpu: float
     memory: float
+    descended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +206,18 @@ def rebuild(folder: Path, request: FgdRequest, path: Path, workers: Workers, lis
         prices = TaskJournal(path / f"{PRICES}.jsonl", PriceRow)
         runs = TaskJournal(path / f"{RUNS}.jsonl", RunRow)
         moves = TaskJournal(path / f"{MOVES}.jsonl", MoveRow)
+        pricings = {
+            price_task(name, policy): partial(price_list, one, fleet, descended=policy == PLUGIN)
+            for policy, (name, one) in product(request.policies, lists.items())
+            if policy in OURS
+        }
         unpriced: Mapping[str, str] = {}
-        if any(policy in OURS for policy in request.policies):
-            tasks = [Task(f"prices of {name}", partial(price_list, one, fleet)) for name, one in lists.items()]
-            unpriced = execute("prices", tasks, prices, workers, listener)
+        if pricings:
+            unpriced = execute("prices", [Task(*one) for one in pricings.items()], prices, workers, listener)
         placings, movings = list[Task[RunRow]](), list[Task[MoveRow]]()
         # First orders of all lists before second ones.
         for seed, name, policy in product(range(FIRST_SEED, FIRST_SEED + request.seeds), lists, request.policies):
-            rows = prices.get(f"prices of {name}") if policy in OURS else ()
+            rows = prices.get(price_task(name, policy)) if policy in OURS else ()
             if not rows and policy in OURS:
                 continue
             place = partial(run_policy, lists[name], fleet, policy=policy, seed=seed, prices=rows)
@@ -224,7 +234,7 @@ def rebuild(folder: Path, request: FgdRequest, path: Path, workers: Workers, lis
         write_frame(path / f"{RUNS}.parquet", frame_of(found, RunRow))
         planned = (row for task in movings for row in moves.get(task.id))
         write_frame(path / f"{MOVES}.parquet", frame_of(planned, MoveRow))
-        priced = (row for name in lists for row in prices.get(f"prices of {name}"))
+        priced = (row for task_id in pricings for row in prices.get(task_id))
         write_frame(path / f"{PRICES}.parquet", frame_of(priced, PriceRow))
         write_frame(path / f"{PUBLISHED}.parquet", frame_of(published, PublishedCurve))
     return read(path, {**unpriced, **unplaced, **unmoved})
@@ -241,12 +251,17 @@ def read(path: Path, failures: Mapping[str, str] | None = None) -> FgdEvaluation
     )
 
 
-def price_list(pods: PodList, fleet: Fleet, tools: Tools) -> tuple[PriceRow, ...]:
+def price_task(pods: str, policy: str) -> str:
+    """Return the name of the task that prices a list for one of our policies."""
+    return f"{'descended ' if policy == PLUGIN else ''}prices of {pods}"
+
+
+def price_list(pods: PodList, fleet: Fleet, tools: Tools, *, descended: bool) -> tuple[PriceRow, ...]:
     """Return the prices of a list by kind of node."""
-    found = price(pods, fleet)
+    found = descended_price(pods, fleet) if descended else price(pods, fleet)
+    by_kind = zip(found.gap.tolist(), found.cpu.tolist(), found.memory.tolist(), strict=True)
     return tuple(
-        PriceRow(pods.name, kind, tuple(found.gap[kind].tolist()), float(found.cpu[kind]), float(found.memory[kind]))
-        for kind in range(len(fleet.kinds))
+        PriceRow(pods.name, kind, tuple(gap), cpu, memory, descended) for kind, (gap, cpu, memory) in enumerate(by_kind)
     )
 
 

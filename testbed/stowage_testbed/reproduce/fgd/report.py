@@ -65,7 +65,7 @@ WHOLE_TRACE = "default"
 COLOURS = dict(
     zip(
         (*PAPER_POLICIES, *OURS),
-        ("#b5b5b5", "#8c6d31", "#9467bd", "#d6a419", "#3274a1", "#e1812c", "#3a923a", "#7fbf7b"),
+        ("#b5b5b5", "#8c6d31", "#9467bd", "#d6a419", "#3274a1", "#e1812c", "#3a923a", "#7fbf7b", "#c03d3e"),
         strict=True,
     )
 )
@@ -127,8 +127,9 @@ def score_table(evaluation: FgdEvaluation) -> Table:
         notes=(
             "FGD's gradient over all classes of pods, three times what the room that a pod takes is worth at the "
             "prices of a linear program over contents of GPUs, and a term for a tight fit, rounded to 0.04 GPUs.",
-            "First fit: the pod gets the first GPU that has room, as Kubernetes allocates devices. The weights were "
-            "chosen on the first order of all lists.",
+            "First fit: the pod gets the first GPU that has room, as Kubernetes allocates devices. Plugin: the same at "
+            "the prices of the scheduler's plugin Devices, which has no linear program. The weights were chosen on the "
+            "first order of all lists.",
         ),
     )
 
