@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from stowage_optimizer.assignments.builder import NodeLoads
-from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.packing import Assignment, Packing, as_assignment, as_nodes
 from stowage_optimizer.model.problem import NOWHERE
+from stowage_optimizer.search.filling import first_fit
 
 Ints = NDArray[np.int64]
 
@@ -23,10 +23,11 @@ def filled(packing: Packing, assignment: Assignment) -> Assignment:
     ]
     if not waiting:
         return assignment
-    loads = _loads(packing, assignment)
-    left = _left(packing, assignment)
     size = _sizes(packing, waiting)
     waiting.sort(key=lambda index: (-packing.kind_of[index].priority, -size[index]))
+    if packing.bins is not None:
+        return as_assignment(first_fit(packing.problem, np.array(waiting, np.int32), as_nodes(assignment)))
+    left = _left(packing, assignment)
     placed = list(assignment)
     # Pods of one class share one tuple of nodes: its array is made once.
     nodes: dict[int, NDArray[np.intp]] = {}
@@ -38,27 +39,11 @@ def filled(packing: Packing, assignment: Assignment) -> Assignment:
         demand = np.array(item.demand, np.int64)
         asked = np.flatnonzero(demand)
         roomy = (left[np.ix_(eligible, asked)] >= demand[asked]).all(axis=1)
-        if loads is not None and item.requests:
-            node = next((at for at in eligible[roomy].tolist() if loads.leave_room_for(index, at)), None)
-        else:
-            node = int(eligible[roomy.argmax()]) if roomy.any() else None
-        if node is not None:
+        if roomy.any():
+            node = int(eligible[roomy.argmax()])
             left[node] -= demand
             placed[index] = node
-            if loads is not None:
-                loads.add(index, node)
     return tuple(placed)
-
-
-def _loads(packing: Packing, assignment: Assignment) -> NodeLoads | None:
-    """Return what is on each node, if any pod asks for devices."""
-    if packing.bins is None:
-        return None
-    loads = NodeLoads(packing)
-    for index, node in enumerate(assignment):
-        if node is not None:
-            loads.add(index, node)
-    return loads
 
 
 def _left(packing: Packing, assignment: Assignment) -> Ints:

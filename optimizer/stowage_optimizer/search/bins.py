@@ -602,7 +602,7 @@ def give_to_all(node: Indices, bins: SearchBins) -> int:
             join(item, node[item], bins)
     failed = 0
     for at in range(len(bins.nodes)):
-        number = _list(at, bins)
+        number = list_members(at, bins)
         if arrange(at, number, bins) >= 0:
             continue
         # The search goes on with what there is: an answer is arranged anew, and repaired.
@@ -617,14 +617,14 @@ def shut_without_order(bins: SearchBins) -> int:
     """Arrange every node, and shut those where no order is found; return how many."""
     failed = 0
     for at in range(len(bins.nodes)):
-        if arrange(at, _list(at, bins), bins) < 0:
+        if arrange(at, list_members(at, bins), bins) < 0:
             bins.nodes[at, SHUT] = 1
             failed += 1
     return failed
 
 
 @inlined
-def _list(at: int, bins: SearchBins) -> int:
+def list_members(at: int, bins: SearchBins) -> int:
     """Write the items on ``at`` that have devices to ``members``; return how many."""
     number, item = 0, bins.nodes[at, HEAD]
     while item >= 0:
@@ -670,7 +670,7 @@ def comes_in(item: int, at: int, bins: SearchBins) -> bool:
     elif not give(item, at, bins):
         if stays:
             give_back(item, at, bins)
-        number = _list(at, bins)
+        number = list_members(at, bins)
         bins.scratch[MEMBERS, number] = item
         if not _may_suffice(item, at, bins):
             return False

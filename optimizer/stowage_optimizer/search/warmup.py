@@ -14,6 +14,7 @@ from stowage_optimizer.search.bins import make_bins
 from stowage_optimizer.search.cache import DEVICES
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, explore
+from stowage_optimizer.search.filling import first_fit
 from stowage_optimizer.search.moves import make_stack, seek
 from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.repair import Repairer
@@ -58,6 +59,7 @@ def warm_up_devices() -> None:
     problem = _smallest(NARROW, bins=_one_device())
     arrays, bins = make_arrays(problem, strict=True), make_bins(problem)
     state = make_state(arrays, problem.tiers, seed=0)
+    first_fit(problem, np.array([1], np.int32), problem.home)
     clear_room(problem.home, arrays, state, bins)
     explore(0, 0, PLACING, 1.0, 1.0, arrays, state, bins)
     # Last, so that what is known of it tells that all is.

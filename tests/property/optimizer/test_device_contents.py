@@ -8,6 +8,8 @@ import pytest
 from device_fleets import decoded, random_fleet
 from device_oracle import DeviceOracle, NodeDevices, replay, some_order
 
+from stowage_optimizer.assignments.builder import NodeLoads
+from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.model.packing import Packing, as_assignment
 from stowage_optimizer.search.bins import EMPTY, LEFT, NOW, STAYING, Arranger, SearchBins, give_back, make_bins
@@ -81,6 +83,30 @@ def test_whatever_is_wanted_what_is_made_of_it_can_be_reached() -> None:
                 assert oracle.reachable(as_assignment(repaired)), (seed, wanted)
                 kept += int((repaired == wanted).sum())
     assert kept > 1000
+
+
+def test_whoever_waits_is_placed_wherever_there_is_room_and_an_order_is_known() -> None:
+    """The first plan moves nobody: what it leaves out would be missing until the search is done."""
+    placed = 0
+    for seed in range(150):
+        snapshot = decoded(random_fleet(seed, nodes=3, pods=7, tiers=2))
+        packing = reduce_snapshot(snapshot)
+        if packing.bins is None:
+            continue
+
+        found = filled(packing, packing.current)
+
+        assert DeviceOracle(snapshot, packing).reachable(found), seed
+        loads = NodeLoads(packing)
+        for item, node in enumerate(found):
+            if node is not None:
+                loads.add(item, node)
+        for item, (home, node) in enumerate(zip(packing.current, found, strict=True)):
+            assert home is None or node == home
+            placed += home is None and node is not None
+            if node is None:
+                assert not [at for at in packing.kind_of[item].eligible if loads.leave_room_for(item, at)], (seed, item)
+    assert placed > 100
 
 
 @pytest.mark.parametrize("phase", [PLACING, STABILISING])

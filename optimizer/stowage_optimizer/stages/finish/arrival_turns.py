@@ -50,6 +50,8 @@ def with_turns(solution: Solution) -> Solution | None:
     if arranger is None:
         return solution
     members = members_by_node(packing, assignment, range(len(assignment)))
+    # Where all stay nobody has a turn: that is on nearly all nodes.
+    members = {node: here for node, here in members.items() if any(packing.current[item] != node for item in here)}
     turns: dict[int, Turn] = {}
     for node in _sinks_first(solution, members):
         arrivals = arranger.arrivals(node, members[node])
