@@ -249,6 +249,38 @@ def fgd(
 
 
 @reproduce_app.command()
+def fgd_live(
+    trace: Annotated[
+        Path, typer.Argument(exists=True, file_okay=False, help="Folder with the CSV files of the OpenB trace.")
+    ],
+    *,
+    pods: Annotated[str, typer.Option(help="List of pods by name.")] = "default",
+    share: Annotated[float, typer.Option(min=0.001, max=1, help="Share of the nodes, and of the pods.")] = 1.0,
+    load: Annotated[float, typer.Option(min=1, max=130, help="What the pods ask for, in percent of the GPUs.")] = 98.0,
+    moves: Annotated[float, typer.Option(min=0, max=100, help="Percent of the pods that the plan may move.")] = 3.0,
+    limit_s: Annotated[float, typer.Option("--limit", min=1, help="Seconds of the plan's solve.")] = 10.0,
+    results: Folder = RESULTS / "reproduce-fgd-live",
+) -> None:
+    """Have a list of FGD's trace arrive on a real cluster with fake nodes, and carry a plan of few moves out.
+
+    Exits with 0 if no pod was lost and every move was carried out, 1 if not, 2 if the input is at fault.
+    """
+    from stowage_testbed.cli.progress import LiveProgress  # noqa: PLC0415 - as above
+    from stowage_testbed.reproduce.fgd.live import LiveRequest, report_live, run_live  # noqa: PLC0415
+    from stowage_testbed.run.request import SIMULATOR, install_needed  # noqa: PLC0415
+
+    install_needed(SIMULATOR, *TOOLS[Backend.KWOK_BINARY])
+    progress = LiveProgress()
+    try:
+        with ending_cleanly():
+            row = run_live(trace, LiveRequest(pods, share, load, moves, limit_s), results, progress)
+    finally:
+        progress.close()
+    typer.echo(report_live(row, results))
+    raise typer.Exit(FAILED if row.plan.lost or row.undone else 0)
+
+
+@reproduce_app.command()
 def scorecache(
     *,
     full: Annotated[bool, typer.Option("--full", help="Use the paper's periods: hours, not minutes.")] = False,

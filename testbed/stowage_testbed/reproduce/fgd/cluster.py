@@ -19,6 +19,7 @@ from stowage_testbed.simulate.instance import Instance
 from stowage_testbed.simulate.process import Simulator
 
 CLASS = "gpu"
+CLAIM_TEMPLATE = "class-"
 
 
 def place_by_scheduler(
@@ -76,7 +77,7 @@ def make_templates(pods: PodList, fleet: Fleet) -> Iterator[Manifest]:
             named = ", ".join(f'"{fleet.models[at]}"' for at in bits(models))
             asked["selectors"] = [{"cel": {"expression": f'device.attributes["{DRIVER}"].model in [{named}]'}}]
         spec = {"spec": {"devices": {"requests": [{"name": CLASS, "exactly": asked}]}}}
-        yield make_manifest(GROUP_VERSION, "ResourceClaimTemplate", f"class-{number}", NAMESPACE, spec=spec)
+        yield make_manifest(GROUP_VERSION, "ResourceClaimTemplate", f"{CLAIM_TEMPLATE}{number}", NAMESPACE, spec=spec)
 
 
 def make_pods(pods: PodList, arrived: Ints) -> Iterator[Manifest]:
@@ -89,5 +90,5 @@ def make_pods(pods: PodList, arrived: Ints) -> Iterator[Manifest]:
         spec: dict[str, object] = {"containers": [container]}
         if gpus:
             container["resources"] = {"requests": requests, "claims": [{"name": CLASS}]}
-            spec["resourceClaims"] = [{"name": CLASS, "resourceClaimTemplateName": f"class-{of}"}]
+            spec["resourceClaims"] = [{"name": CLASS, "resourceClaimTemplateName": f"{CLAIM_TEMPLATE}{of}"}]
         yield make_manifest("v1", "Pod", f"pod-{number}", NAMESPACE, spec=spec)
