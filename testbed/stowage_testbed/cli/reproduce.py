@@ -265,7 +265,7 @@ def fgd_live(
 
     Exits with 0 if no pod was lost and every move was carried out, 1 if not, 2 if the input is at fault.
     """
-    from stowage_testbed.cli.progress import LiveProgress  # noqa: PLC0415 - as above
+    from stowage_testbed.report.progress import LiveProgress  # noqa: PLC0415 - as above
     from stowage_testbed.reproduce.fgd.live import LiveRequest, report_live, run_live  # noqa: PLC0415
     from stowage_testbed.run.request import SIMULATOR, install_needed  # noqa: PLC0415
 
