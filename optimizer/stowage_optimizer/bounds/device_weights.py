@@ -7,12 +7,12 @@ contents of devices prove, alone, what that program does.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from stowage_optimizer.bounds.device_contents import Contents, Unit, units_of_nodes
+from stowage_optimizer.bounds.device_contents import Contents, Part, Unit, units_of_nodes
 from stowage_optimizer.bounds.highs import Entries, LinearProgram
 from stowage_optimizer.bounds.phase import Floats
 from stowage_optimizer.model.bins import MOST_DEVICES, Bins
@@ -23,7 +23,7 @@ from stowage_optimizer.model.problem import NOWHERE, Flags, Ints
 SCALE = 2**20
 """Weight of the heaviest content of a device that the weights are made for."""
 
-MOST_WEIGHTS = 4
+MOST_WEIGHTS = 8
 """Resources at most that the devices become."""
 
 MOST_UNITS = 48
@@ -34,6 +34,9 @@ MOST_ROUNDS = 60
 
 TIGHT = 1e-4
 """By what share the program's value may fall short of its bound."""
+
+MISSING = 4.0
+"""What a running pod without room costs in the program, by the most that any pod is worth."""
 
 LEAST_SHARE = 0.02
 """Weights that are made for fewer of the devices are left out."""
@@ -125,49 +128,66 @@ def _plain_weights(bins: Bins) -> Ints:
 
 
 class _Program:
-    """The linear program over contents of devices, by layout: nodes of a layout share all their room.
+    """The linear program over contents of devices: nodes of a layout share all their room.
 
-    Rows: kinds; by layout the resources, what the requests are given, and the units of each sort. Columns: pods of a
-    kind on nodes of a layout, and contents of a unit. Its prices are weights to try, never a proof.
+    Layouts of devices that serve the same requests are a family, whose contents are looked for together. Rows: kinds;
+    by layout the resources, and devices by `_plain_weights`; by family what the requests are given; and the units of
+    each sort. Columns: pods of a kind on nodes of a layout, and contents of a unit. Its prices are weights to try,
+    never a proof.
     """
 
     def __init__(self, packing: Packing, bins: Bins, requests: Ints, units: Sequence[Counter[Unit]]) -> None:
         self.requests, self.most = requests, MOST_DEVICES * len(packing.kind)
-        self.layouts = np.unique(bins.layout).tolist()
-        members = [np.flatnonzero(bins.layout == layout) for layout in self.layouts]
-        self.units = [Counter[Unit]() for _ in members]
-        for total, nodes in zip(self.units, members, strict=True):
-            for node in nodes.tolist():
-                total.update(units[node])
+        layouts = np.unique(bins.layout).tolist()
+        members = [np.flatnonzero(bins.layout == layout) for layout in layouts]
+        of_layout = [_total(units[node] for node in nodes.tolist()) for nodes in members]
+        numbers: dict[frozenset[tuple[Part, ...]], int] = {}
+        family = [numbers.setdefault(frozenset(unit.parts for unit in one), len(numbers)) for one in of_layout]
+        self.units = [
+            _total(one for one, at in zip(of_layout, family, strict=True) if at == number)
+            for number in range(len(numbers))
+        ]
         self.units = [Counter(dict(one.most_common(MOST_UNITS))) for one in self.units]
         self.pairs = [(at, unit) for at, one in enumerate(self.units) for unit in one]
-        self.program = self._begin(packing, members)
+        self.number = np.array([self.units[at][unit] for at, unit in self.pairs], float)
+        self.program = self._begin(packing, bins, members, family, of_layout)
 
-    def _begin(self, packing: Packing, members: Sequence[Ints]) -> LinearProgram:
+    def _begin(
+        self, packing: Packing, bins: Bins, members: Sequence[Ints], family: Sequence[int],
+        of_layout: Sequence[Counter[Unit]],
+    ) -> LinearProgram:  # fmt: skip
         """Return the program with the columns of pods."""
         problem, (kinds, requests) = packing.problem, self.requests.shape
-        demand, width = problem.demand, problem.demand.shape[1]
+        plain = _plain_weights(bins)
+        contents = Contents(plain, self.most)
+        offered = [sum(number * contents.of_unit(unit).worth for unit, number in one.items()) for one in of_layout]
         room = np.array([np.maximum(problem.room[nodes], 0).sum(axis=0) for nodes in members], float)
+        room = np.column_stack([room, offered])
+        demand = np.column_stack([problem.demand, self.requests @ plain])
+        width = room.shape[1]
         self.given = kinds + room.size
-        self.first = self.given + len(members) * requests
-        numbers = [float(self.units[at][unit]) for at, unit in self.pairs]
+        self.first = self.given + len(self.units) * requests
         count = np.bincount(problem.kind, minlength=kinds).astype(float)
-        high = np.concatenate([count, np.ones(room.size), np.zeros(len(members) * requests), numbers])
-        program = LinearProgram(np.full(len(high), -np.inf), high)
+        running = np.bincount(problem.kind[problem.home != NOWHERE], minlength=kinds).astype(float)
+        high = np.concatenate([count, np.ones(room.size), np.zeros(self.first - self.given), self.number])
+        program = LinearProgram(np.concatenate([running, np.full(len(high) - kinds, -np.inf)]), high)
         fits = np.zeros((len(members), kinds), np.bool_)
         for number, nodes in enumerate(members):
             come: Flags = np.logical_or.reduce(problem.allowed[:, nodes], axis=1)
-            fits[number] = come[problem.mask] & (demand <= problem.room[nodes].max(axis=0)).all(axis=1)
+            fits[number] = come[problem.mask] & (problem.demand <= problem.room[nodes].max(axis=0)).all(axis=1)
         at, kind = np.nonzero(fits)
-        column = np.arange(len(at))
+        column, of_family = np.arange(len(at)), np.array(family)[at]
         entries = [Entries(kind, column, np.ones(len(at)))]
         for dimension in range(width):
             share = demand[kind, dimension] / np.maximum(room[at, dimension], 1)
             entries.append(_entries(kinds + at * width + dimension, column, share))
         for request in range(requests):
-            entries.append(_entries(self.given + at * requests + request, column, self.requests[kind, request]))
+            entries.append(_entries(self.given + of_family * requests + request, column, self.requests[kind, request]))
         worth = np.array([one.worth for one in packing.kinds], float)
         program.add_columns(-worth[kind], count[kind], entries)
+        missing = np.flatnonzero(running)
+        own = Entries(missing, np.arange(len(missing)), np.ones(len(missing)))
+        program.add_columns(np.full(len(missing), MISSING * worth.max()), running[missing], [own])
         return program
 
     def weights(self, clock: Clock, deadline: float) -> list[Ints]:
@@ -179,15 +199,12 @@ class _Program:
             if found is None:
                 break
             value, dual = -found.value, np.maximum(0, -found.dual)
-            price = dual[self.given : self.first].reshape(len(self.layouts), -1)
+            price = dual[self.given : self.first].reshape(len(self.units), -1)
             scale = SCALE / max(price.max(), 1e-9)
             contents = [Contents(np.rint(one * scale).astype(np.int64), self.most) for one in price]
             each = [contents[at].of_unit(unit) for at, unit in self.pairs]
-            worth = np.array([one.worth for one in each]) / scale
-            over = worth - dual[self.first :]
-            bound = value + sum(
-                max(0.0, more) * self.units[at][unit] for more, (at, unit) in zip(over, self.pairs, strict=True)
-            )
+            over = np.array([one.worth for one in each]) / scale - dual[self.first :]
+            bound = value + float(np.maximum(0.0, over) @ self.number)
             if bound < lowest:
                 best, lowest = price, bound
             if bound - value <= TIGHT * abs(value) or clock() > deadline:
@@ -230,6 +247,13 @@ class _Program:
             made[tuple(weights.tolist())] += self.units[at].total()
         ranked = sorted(made.items(), key=lambda one: -one[1])
         return [np.array(one, np.int64) for one, number in ranked if number >= LEAST_SHARE * total]
+
+
+def _total(units: Iterable[Counter[Unit]]) -> Counter[Unit]:
+    total = Counter[Unit]()
+    for one in units:
+        total.update(one)
+    return total
 
 
 def _entries(row: Ints, column: Ints, value: Floats | Ints) -> Entries:

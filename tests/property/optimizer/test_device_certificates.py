@@ -147,7 +147,7 @@ def _refusals(change: Callable[[pb.DualBound], object]) -> list[str]:
             lambda dual: dual.device_weights[0].weights.update(x=1), ["unknown device request x"], id="unknown",
         ),
         pytest.param(
-            lambda dual: dual.device_weights.extend([dual.device_weights[0]] * 15),
+            lambda dual: dual.device_weights.extend([dual.device_weights[0]] * 16),
             ["there are 17 weights of devices, more than 16"], id="too many",
         ),
         pytest.param(

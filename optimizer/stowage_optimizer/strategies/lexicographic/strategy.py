@@ -56,8 +56,9 @@ TURNS = (0.02, 0.1, 0.4, 1.0)
 there is one thread: most is settled early, and the rest needs long stretches."""
 
 
-RELAXING_SHARE = 0.1
-"""Largest share of the time for finding what devices are worth, before bounds are asked for."""
+RELAXING_SHARE = 0.25
+"""Largest share of the time for finding what devices are worth, before bounds are asked for. Where they are not scarce,
+little of it is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +186,13 @@ class Work:
         deterministic, options = self.budget.deterministic, self.budget.options
         work_clock = WorkClock(self.budget.clock, deterministic)
         local_search = LocalSearch(self.shared, work_clock, options.seed)
-        local_search.start()
-        if self.shared.finished:
-            return
         threads = options.workers or len(os.sched_getaffinity(0))
-        if deterministic or threads == 1:
+        alone = deterministic or threads == 1
+        if alone or self.packing.bins is None:
+            local_search.start()
+            if self.shared.finished:
+                return
+        if alone:
             self._take_turns(local_search, work_clock)
             return
         search = threading.Thread(target=self._search, args=(local_search,), name="search")
@@ -199,6 +202,9 @@ class Work:
 
     def _search(self, local_search: LocalSearch) -> None:
         try:
+            if self.packing.bins is not None:
+                # With devices the first plan takes long: what they are worth is found meanwhile.
+                local_search.start()
             began = local_search.work_clock.now()
             local_search.run(began + FIRST_SHARE * (self._deadline - began))
             self._refute(local_search.work_clock)
