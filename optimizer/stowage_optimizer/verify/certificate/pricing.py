@@ -1,6 +1,6 @@
 """The bound that prices prove, computed anew from the snapshot."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
@@ -155,13 +155,20 @@ class _Nodes:
     names: list[str] = field(init=False)
     needs: list[tuple[int, ...]] = field(init=False)
     _classes: list[Counter[str]] = field(init=False)
-    _here: list[Counter[str]] = field(init=False)
+    _at_home: defaultdict[str, Counter[int]] = field(init=False)
+    _values: list[int] = field(init=False)
+    _stays: list[int] = field(init=False)
     _of_class_here: Counter[tuple[int, str, str]] = field(init=False)
 
     def __post_init__(self) -> None:
         case, groups = self.pods.case, self.pods.groups
         self._classes = [Counter(map(case.class_id, one.uids)) for one in groups]
-        self._here = [Counter(map(case.before, one.uids)) for one in groups]
+        self._at_home = defaultdict(Counter[int])
+        for at, one in enumerate(groups):
+            for uid in one.uids:
+                self._at_home[case.before(uid)][at] += 1
+        self._values = [self.weights.placed(one) + one.run - one.pod for one in groups]
+        self._stays = [self.weights.stays(one) for one in groups]
         self._of_class_here = Counter(
             (at, case.class_id(uid), case.before(uid)) for at, one in enumerate(groups) for uid in one.uids
         )
@@ -184,19 +191,26 @@ class _Nodes:
         offered = self.pods.amounts.offered(node) + self.pods.devices.offered(node)
         free = [offered[name] - load[name] for name in self.names]
         home = [0] * len(free)
-        choices = []
-        for at, (group, need) in enumerate(zip(self.pods.groups, self.needs, strict=True)):
-            here = self._here[at][node]
-            home = [h + here * n for h, n in zip(home, need, strict=True)]
-            come = 0
-            if all(n <= room for n, room in zip(need, free, strict=True) if n):
-                come = self._coming(at, node)
-            value = self.weights.placed(group) + group.run - group.pod
-            choices.append(Choice(value + self.weights.stays(group), need, here))
-            choices.append(Choice(value, need, come))
+        for at, here in self._at_home[node].items():
+            home = [h + here * n for h, n in zip(home, self.needs[at], strict=True)]
         # Those at home may stay also where there are too many of them.
         room = tuple(max(pair) for pair in zip(free, home, strict=True))
-        return room, tuple(one for one in choices if one.most and one.value > 0)
+        choices = []
+        for at, (need, value, stays) in enumerate(zip(self.needs, self._values, self._stays, strict=True)):
+            if value + stays <= 0:
+                continue
+            here = self._at_home[node][at]
+            come = 0
+            if all(n <= left for n, left in zip(need, free, strict=True) if n):
+                come = self._coming(at, node)
+            # Nodes with the same room are equal wherever it makes no difference who is at home.
+            most = min([here + come, *(left // n for n, left in zip(need, room, strict=True) if n)])
+            if not stays:
+                choices.append(Choice(value, need, most))
+                continue
+            choices.append(Choice(value + stays, need, min(here, most)))
+            choices.append(Choice(value, need, min(come, most)))
+        return room, tuple(one for one in choices if one.most > 0 and one.value > 0)
 
     def _coming(self, at: int, node: str) -> int:
         """Return how many pods of a group may come to ``node``."""
