@@ -11,7 +11,7 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean
 
-from stowage_testbed.compare.arms import ARMS, choose_arms
+from stowage_testbed.compare.arms import choose_arms
 from stowage_testbed.compare.arms.settings import ClientLimits
 from stowage_testbed.compare.comparison import Comparison
 from stowage_testbed.compare.page import write_report
@@ -27,6 +27,7 @@ FOLDER = "scorecache"
 """Of the tables, beside those of the comparisons."""
 
 OURS = ("stowage", "stowage-score-cache")
+SCHEDULERS = ("default", *OURS, "koordinator", "yunikorn")
 NOT_SLOWER = ("t_sched_mean_s", "throughput_pods_per_s")
 RATED = (*NOT_SLOWER, "scheduler_memory_peak_bytes", "ttr_s")
 
@@ -77,7 +78,7 @@ def rebuild(
         equal: Mapping[str, ClientLimits | None] = {"equal": EQUAL}
         request = CompareRequest(
             scenario=choose_scenario(one.scenario, scenarios, one.variant),
-            arms=tuple(choose_arms(tuple(ARMS))),
+            arms=tuple(choose_arms(SCHEDULERS)),
             folder=results / one.name,
             rounds=one.rounds,
             limits={"own": None, **equal} if one.own else equal,

@@ -33,7 +33,7 @@ def test_arms_have_known_names_and_schedulers_of_their_own() -> None:
     chosen = choose_arms(list(ARMS))
 
     assert [arm.name for arm in chosen] == [
-        "default", "stowage", "stowage-score-cache", "koordinator", "yunikorn",
+        "default", "stowage", "stowage-score-cache", "stowage-devices", "koordinator", "yunikorn",
     ]  # fmt: skip
     assert len({arm.pod_overrides.scheduler_name for arm in chosen}) == len(chosen)
     with pytest.raises(InputError, match=r"'yunicorn'.* koordinator, yunikorn"):

@@ -18,6 +18,7 @@ ARMS: Mapping[str, str] = {
     "default": "kube_scheduler:default_arm",
     "stowage": "stowage:StowageArm",
     "stowage-score-cache": "stowage:score_cache_arm",
+    "stowage-devices": "stowage:devices_arm",
     "koordinator": "kube_scheduler:koordinator_arm",
     "yunikorn": "yunikorn:YunikornArm",
 }

@@ -99,6 +99,11 @@ def score_cache_arm() -> StowageArm:
     return StowageArm("stowage-score-cache", "score-cache")
 
 
+def devices_arm() -> StowageArm:
+    """Return the arm with the score of devices."""
+    return StowageArm("stowage-devices", "devices")
+
+
 def _profile(name: str) -> dict[str, Any]:
     config: dict[str, Any] = yaml.safe_load(find_profile(name).read_text("utf-8"))
     return config
