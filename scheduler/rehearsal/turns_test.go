@@ -14,9 +14,7 @@ import (
 func TestPodsThatShareDevicesComeInTurn(t *testing.T) {
 	fleet := newFleet(byShare, gpusOf("a1", sharedGPU("g0"), sharedGPU("g1")), gpusOf("a2", sharedGPU("g2"))).
 		with("leaves", "a1", "g0").with("one", "", "").with("two", "", "")
-	catalogue := resources.NewCatalogue()
-	catalogue.CountsBins = true
-	at := newClusterCounting(t, catalogue, &refusing{}, fleet.objects, nodes("a1", "a2"), fleet.pods...)
+	at := newClusterCounting(t, resources.NewCatalogue(), &refusing{}, fleet.objects, nodes("a1", "a2"), fleet.pods...)
 	for text, c := range map[string]struct {
 		one, two    int32 // turns
 		device      map[string]string

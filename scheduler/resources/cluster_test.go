@@ -39,11 +39,11 @@ func newCluster(t testing.TB, objects ...runtime.Object) *cluster {
 	return newClusterOf(t, fake.NewClientset(objects...), NewCatalogue())
 }
 
-// newBinCluster counts devices that pods share or that overlap.
-func newBinCluster(t testing.TB, objects ...runtime.Object) *cluster {
+// newClusterWithoutBins is one whose allocator does not know shares.
+func newClusterWithoutBins(t testing.TB, objects ...runtime.Object) *cluster {
 	t.Helper()
 	catalogue := NewCatalogue()
-	catalogue.CountsBins = true
+	catalogue.judge.countsBins = false
 	return newClusterOf(t, fake.NewClientset(objects...), catalogue)
 }
 

@@ -44,7 +44,7 @@ type layout struct {
 func (b *bins) count(ask string) bool { return b != nil && b.asks.Has(ask) }
 
 // bins says whether such devices are counted.
-func (c *Catalogue) bins() bool { return c.CountsBins && c.judge.countsBins }
+func (c *Catalogue) bins() bool { return c.judge.countsBins }
 
 // binAsks are the asks that need bins: of those that may have the same devices, all, if such a device is shared or a partition,
 // if one asks for some of a device or is an alternative, or if two overlap and none has all that the other has, so that the

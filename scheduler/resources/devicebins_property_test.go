@@ -50,7 +50,7 @@ type binCluster struct {
 func TestTheFirstFitInALayoutIsWhatTheAllocatorGives(t *testing.T) {
 	counts := map[string]int{}
 	for i := range uint64(*fleets) {
-		c := newBinCluster(t, *firstSeed+i, counts)
+		c := newCluster(t, *firstSeed+i, counts)
 		if c.compare(); t.Failed() {
 			t.Fatalf("%s\ngo test ./resources -run FirstFit -args -fleets=1 -seed=%d", strings.Join(c.story, "\n"), *firstSeed+i)
 		}
@@ -63,7 +63,7 @@ func TestTheFirstFitInALayoutIsWhatTheAllocatorGives(t *testing.T) {
 	}
 }
 
-func newBinCluster(t *testing.T, seed uint64, counts map[string]int) *binCluster {
+func newCluster(t *testing.T, seed uint64, counts map[string]int) *binCluster {
 	t.Helper()
 	c := &binCluster{T: t, binFleet: newBinFleet(seed), stored: resources.NewStoredObjects(), counts: counts}
 	for _, node := range c.nodes {

@@ -85,7 +85,7 @@ func amountsOn(layout *contract.DeviceLayout, requests []*contract.DeviceRequest
 func TestARequestTakesOfASharedDeviceWhatTheAllocatorGives(t *testing.T) {
 	other := aSlice("n1", "a")
 	other.Name, other.Spec.Pool.Name = "n1-others", "others"
-	c := newBinCluster(t, aNode("n1"), aClass("gpu", ""), sharedBy(aSlice("n1", "a", "a")), other,
+	c := newCluster(t, aNode("n1"), aClass("gpu", ""), sharedBy(aSlice("n1", "a", "a")), other,
 		aTemplate("rounded", taking(exactly("gpu", 1), "11")), aTemplate("least", taking(exactly("gpu", 2), "1")),
 		aTemplate("default", exactly("gpu", 1)), aTemplate("much", taking(exactly("gpu", 1), "101")))
 
@@ -104,11 +104,20 @@ func TestARequestTakesOfASharedDeviceWhatTheAllocatorGives(t *testing.T) {
 	}
 }
 
-// Until plans can tell such devices apart, their pods are left alone.
+// With its feature gate off, the scheduler would not give them either.
 func TestWithoutBinsSharesPartitionsAndAlternativesAreRefused(t *testing.T) {
-	for want, request := range map[string]resourceapi.DeviceRequest{
-		requestOfCapacity + " gpu": taking(exactly("gpu", 1), "10"), alternatives + " r": firstOf(exactly("gpu", 1)), sharedDevice + " gpu": exactly("gpu", 1)} {
-		c, pod := newCluster(t, aNode("n1"), aClass("gpu", ""), sharedBy(aSlice("n1", "a")), aTemplate("t", request)), aPod("p", "", "t")
+	counted := aSlice("n1", "a")
+	counted.Spec.Devices[0].ConsumesCounters = []resourceapi.DeviceCounterConsumption{{CounterSet: "x"}}
+	for want, row := range map[string]struct {
+		request resourceapi.DeviceRequest
+		slice   *resourceapi.ResourceSlice
+	}{
+		requestOfCapacity + " gpu": {taking(exactly("gpu", 1), "10"), sharedBy(aSlice("n1", "a"))},
+		alternatives + " r":        {firstOf(exactly("gpu", 1)), sharedBy(aSlice("n1", "a"))},
+		sharedDevice + " gpu":      {exactly("gpu", 1), sharedBy(aSlice("n1", "a"))},
+		partitionedDevice + " gpu": {exactly("gpu", 1), counted},
+	} {
+		c, pod := newClusterWithoutBins(t, aNode("n1"), aClass("gpu", ""), row.slice, aTemplate("t", row.request)), aPod("p", "", "t")
 		asked := c.book.Devices(pod)
 		refused := slices.Concat(asked.Refused, c.book.DevicesRefused(asked.Asks))
 		if !slices.Equal(refused, []string{want}) || c.book.Layout("n1").Message != nil || len(c.book.Requests(pod))+len(asked.Requests) > 0 {
@@ -122,7 +131,7 @@ func TestPartitionsConsumeTheCountersOfTheirLayout(t *testing.T) {
 	half, quarter := aTemplate("half", exactly("half", 1)), aTemplate("quarter", exactly("quarter", 1))
 	objects := append(partitioned("n1"), aNode("n1"), aNode("n2"), aClass("half", "half"), aClass("quarter", "quarter"), half, quarter)
 	holds := aPod("holds", "n1", "half")
-	c := newBinCluster(t, append(append(objects, partitioned("n2")...), holds, claimOf(holds, half, "n1", "part-1"))...)
+	c := newCluster(t, append(append(objects, partitioned("n2")...), holds, claimOf(holds, half, "n1", "part-1"))...)
 
 	c.book.Devices(aPod("p", "", "quarter"))
 	layout := c.book.Layout("n1").Message
@@ -148,7 +157,7 @@ func TestPartitionsConsumeTheCountersOfTheirLayout(t *testing.T) {
 func TestWholeDevicesStayAmountsBesideBins(t *testing.T) {
 	nics := aSlice("n1", "nic", "nic")
 	nics.Name, nics.Spec.Pool.Name = "n1-nics", "nics"
-	c := newBinCluster(t, aNode("n1"), aClass("a", "a"), aClass("nic", "nic"), sharedBy(aSlice("n1", "a")), nics,
+	c := newCluster(t, aNode("n1"), aClass("a", "a"), aClass("nic", "nic"), sharedBy(aSlice("n1", "a")), nics,
 		aTemplate("both", exactly("nic", 1), taking(exactly("a", 1), "10")))
 	pod := aPod("p", "", "both")
 
@@ -164,7 +173,7 @@ func TestWholeDevicesStayAmountsBesideBins(t *testing.T) {
 // Of two asks none of which has all devices of the other, the pods that come first may take those that the others need.
 func TestDevicesOfAsksThatCrossAreBins(t *testing.T) {
 	notA, notB := `device.attributes["`+driver+`"].model != "a"`, `device.attributes["`+driver+`"].model != "b"`
-	c := newBinCluster(t, aNode("n1"), aClass("gpu", ""), aSlice("n1", "a", "b", "c"), aTemplate("not-a", exactly("gpu", 1, notA)),
+	c := newCluster(t, aNode("n1"), aClass("gpu", ""), aSlice("n1", "a", "b", "c"), aTemplate("not-a", exactly("gpu", 1, notA)),
 		aTemplate("not-b", exactly("gpu", 1, notB)), aPod("x", "", "not-a"), aPod("y", "", "not-b"))
 
 	if got := amountsOn(c.book.Layout("n1").Message, c.book.Requests(aPod("p", "", "not-a")), wholeDevice); got[0] != "1: - 1 1" {
@@ -175,7 +184,7 @@ func TestDevicesOfAsksThatCrossAreBins(t *testing.T) {
 // The first that fits is taken: which, is for the plan to tell.
 func TestAlternativesAreToldInTheirOrder(t *testing.T) {
 	request := firstOf(exactly("b", 2), exactly("a", 1))
-	c := newBinCluster(t, aNode("n1"), aClass("a", "a"), aClass("b", "b"), aSlice("n1", "a", "b"), aTemplate("t", request))
+	c := newCluster(t, aNode("n1"), aClass("a", "a"), aClass("b", "b"), aSlice("n1", "a", "b"), aTemplate("t", request))
 
 	requests := c.book.Requests(aPod("p", "", "t"))
 	if len(requests) != 1 || requests[0].Id != "b×2|a×1" {
@@ -202,14 +211,14 @@ func TestANodeWhoseDevicesAreHeldOtherwiseIsNotTold(t *testing.T) {
 		pod := aPod("p", "n1", "share")
 		claim := claimOf(pod, template, "n1", "n1-0")
 		of.change(&claim.Status.Allocation.Devices.Results[0])
-		c := newBinCluster(t, node, aClass("gpu", ""), sharedBy(aSlice("n1", "a")), template, pod, claim)
+		c := newCluster(t, node, aClass("gpu", ""), sharedBy(aSlice("n1", "a")), template, pod, claim)
 		held, told := c.book.Holdings("n1", []*v1.Pod{pod})
 		if told != of.told || told && (len(held) != 1 || held[0].Amounts["share"] != 30 || len(held[0].Amounts) != 1) {
 			t.Errorf("%s: held are %v, told: %t", name, held, told)
 		}
 	}
 	inFlight := aPod("p", "n1", "share")
-	c := newBinCluster(t, node, aClass("gpu", ""), sharedBy(aSlice("n1", "a")), template, inFlight, claimOf(inFlight, template, ""))
+	c := newCluster(t, node, aClass("gpu", ""), sharedBy(aSlice("n1", "a")), template, inFlight, claimOf(inFlight, template, ""))
 	if _, told := c.book.Holdings("n1", []*v1.Pod{inFlight}); told {
 		t.Error("the device of a pod in flight is told")
 	}
@@ -261,7 +270,7 @@ func TestWhatBinsCannotTellIsRefused(t *testing.T) {
 		requestOfAll + " gpu":         {aPod("p", "", "t"), firstOf(ofAll(exactly("gpu", 1)), exactly("gpu", 1)), shares},
 	} {
 		objects := append(of.objects, aNode("n1"), served(aClass("gpu", "")), aClass("half", "half"), aTemplate("t", of.request), of.pod)
-		c := newBinCluster(t, objects...)
+		c := newCluster(t, objects...)
 		asked := c.book.Devices(of.pod)
 		if refused := slices.Concat(asked.Refused, c.book.DevicesRefused(asked.Asks)); !slices.Contains(refused, want) {
 			t.Errorf("refused for %v, want %q", refused, want)
@@ -290,7 +299,7 @@ func TestExtendedResourcesAreRequestedContainerByContainer(t *testing.T) {
 	pod := extended(aPod("p", "", "t"), "2")
 	pod.Spec.Containers = append(pod.Spec.Containers, *pod.Spec.Containers[0].DeepCopy())
 	pod.Spec.Containers[1].Resources.Requests[gpu] = resource.MustParse("1")
-	c := newBinCluster(t, aNode("n1"), served(aClass("gpu", "")), sharedBy(aSlice("n1", "a")), aTemplate("t", exactly("gpu", 3)))
+	c := newCluster(t, aNode("n1"), served(aClass("gpu", "")), sharedBy(aSlice("n1", "a")), aTemplate("t", exactly("gpu", 3)))
 
 	asked := c.book.Devices(pod)
 	if got, want := strings.Join(asked.Requests, " "), "gpu×3 example.com_gpu×2 example.com_gpu×1"; got != want {

@@ -33,8 +33,6 @@ const forgottenAfter = time.Hour
 // process share one. A nil catalogue knows of no devices.
 type Catalogue struct {
 	Clock clock.PassiveClock
-	// CountsBins has devices counted that pods share or that overlap. It is set before the catalogue is connected.
-	CountsBins bool
 
 	sources atomic.Pointer[sources]
 	state   atomic.Pointer[state]

@@ -33,7 +33,7 @@ func NewStoredObjects() StoredObjects {
 // NewBookOf is a book of these objects that counts devices that pods share or that overlap.
 func NewBookOf(manager fwk.SharedDRAManager, stored StoredObjects) *Book {
 	catalogue := NewCatalogue()
-	catalogue.CountsBins, catalogue.judge = true, allocating
+	catalogue.judge = allocating
 	catalogue.sources.Store(&sources{manager: manager, claims: stored.Claims, pods: corelisters.NewPodLister(stored.Pods),
 		templates: resourcelisters.NewResourceClaimTemplateLister(stored.Templates), nodes: corelisters.NewNodeLister(stored.Nodes)})
 	return &Book{devices: catalogue}

@@ -3,6 +3,8 @@ package resources
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,6 +19,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
 	"k8s.io/utils/ptr"
 
+	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 )
 
@@ -95,9 +98,7 @@ func TestADeviceServesWhatTheAllocatorWouldGive(t *testing.T) {
 					state.AllocatedDevices.Insert(structured.MakeDeviceID(result.Driver, result.Pool, result.Device))
 					given++
 				}
-				ask := c.book.Devices(pods[template.Name]).Asks[0]
-				name := ask[:len(ask)-len("×1")]
-				if got := c.book.Capacity(node).Of(dimensionOf(name)); got != given {
+				if got := c.serving(node, pods[template.Name]); got != given {
 					t.Fatalf("%s on %s: %d devices, and the allocator gives %d of %v", template.Name, node.Name, got, given, objects)
 				}
 				compared += int(given)
@@ -107,6 +108,20 @@ func TestADeviceServesWhatTheAllocatorWouldGive(t *testing.T) {
 	if compared < 100 {
 		t.Errorf("the allocator gave only %d devices", compared)
 	}
+}
+
+// serving are the node's devices that serve the only request of the pod.
+func (c *cluster) serving(node *v1.Node, pod *v1.Pod) (count int64) {
+	asked, requests := c.book.Devices(pod), c.book.Requests(pod)
+	if len(requests) == 0 {
+		return c.book.Capacity(node).Of(dimensionOf(strings.TrimSuffix(asked.Asks[0], "×1")))
+	}
+	for _, device := range c.book.Layout(node.Name).Message.GetDevices() {
+		if slices.ContainsFunc(requests[0].FirstAvailable[0].Takes, func(one *contract.DeviceTake) bool { return one.DeviceKind == device.Kind }) {
+			count++
+		}
+	}
+	return count
 }
 
 // What is ambiguous is not there, and what a driver is still publishing is not there yet.

@@ -16,10 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/sets"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes/scheme"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 
@@ -59,6 +62,8 @@ func tryFleets(
 	t *testing.T, bins bool, name string, tryPlan func(c *deviceCluster, counts map[string]int),
 ) map[string]int {
 	t.Helper()
+	// Without shares, the allocator gives out amounts.
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAConsumableCapacity, bins)
 	counts := map[string]int{}
 	configuration, err := LoadConfiguration("")
 	must(t, err)
@@ -103,7 +108,6 @@ func (s *Simulator) newDeviceCluster(ctx context.Context, seed uint64, bins bool
 	profile := s.configuration.Profiles[0]
 	handle := r.scheduler.Profiles[profile.SchedulerName]
 	c := &deviceCluster{run: r, fleet: random, catalogue: resources.NewCatalogue(), binding: map[types.UID]string{}}
-	c.catalogue.CountsBins = bins
 	if c.view, err = clusterview.New(handle, snapshot.Rules{SchedulerName: profile.SchedulerName}, c.catalogue); err != nil {
 		return nil, err
 	}

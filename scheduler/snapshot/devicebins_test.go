@@ -10,21 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
-	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
-
-// withBins is the same with a book that counts devices that pods share or that overlap.
-func withBins(t *testing.T, pods []*v1.Pod, objects ...runtime.Object) snapshot.Input {
-	t.Helper()
-	catalogue := resources.NewCatalogue()
-	catalogue.CountsBins = true
-	return withCatalogue(t, catalogue, pods, objects...)
-}
 
 // shared are GPUs of n1 that pods share, each with 100 of "memory".
 func shared(models ...string) *resourceapi.ResourceSlice {
@@ -62,7 +56,7 @@ func withShare(claim *resourceapi.ResourceClaim, of *resourceapi.ResourceClaimTe
 func TestDevicesThatPodsShareAreToldAndWhoHoldsThem(t *testing.T) {
 	template, runs, waits := shareOf("third", "33"), aPod("runs", "n1", claiming("third")), aPod("waits", "", claiming("third"))
 	objects := []runtime.Object{ofModel("any", ""), shared("a", "b"), template, withShare(claimOf(runs, "third", "b"), template, "33")}
-	s := snapshot.Build(withBins(t, []*v1.Pod{runs, waits}, objects...))
+	s := snapshot.Build(withBook(t, []*v1.Pod{runs, waits}, objects...))
 
 	m := s.Message
 	if len(m.DeviceLayouts) != 1 || m.Nodes[0].DeviceLayout != m.DeviceLayouts[0].Id || len(m.DeviceLayouts[0].Devices) != 2 {
@@ -77,10 +71,11 @@ func TestDevicesThatPodsShareAreToldAndWhoHoldsThem(t *testing.T) {
 		t.Errorf("the requests are %v, of the classes %v", m.DeviceRequests, m.PodClasses)
 	}
 
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.DRAConsumableCapacity, false)
 	off := snapshot.Build(withBook(t, []*v1.Pod{runs, waits}, objects...)).Message
 	if len(off.DeviceLayouts)+len(off.DeviceRequests)+len(off.DeviceHoldings) > 0 || off.Nodes[0].DeviceLayout != "" ||
 		len(off.PodClasses[0].DeviceRequests) > 0 || !slices.Contains(off.PodClasses[0].Unsupported, "device-capacity any") {
-		t.Errorf("without bins, the message is %v", off)
+		t.Errorf("where the scheduler knows no shares, the message is %v", off)
 	}
 }
 
@@ -88,7 +83,7 @@ func TestDevicesThatPodsShareAreToldAndWhoHoldsThem(t *testing.T) {
 func TestTheOrderOfRequestsForDevicesMakesAClass(t *testing.T) {
 	one, other, same := aPod("one", "", claiming("up")), aPod("other", "", claiming("down")), aPod("same", "n1", claiming("up"))
 	up, down := shareOf("up", "10", "20"), shareOf("down", "20", "10")
-	s := snapshot.Build(withBins(t, []*v1.Pod{one, other, same}, ofModel("any", ""), shared("a"), up, down,
+	s := snapshot.Build(withBook(t, []*v1.Pod{one, other, same}, ofModel("any", ""), shared("a"), up, down,
 		testobjects.With(claimOf(same, "any", ""), func(claim *resourceapi.ResourceClaim) { claim.Spec = up.Spec.Spec })))
 
 	if a, b, c := s.Pods[one.UID].Class, s.Pods[other.UID].Class, s.Pods[same.UID].Class; a == b || a != c {
@@ -101,7 +96,7 @@ func TestANodeWithDevicesThatCannotBeToldHasNone(t *testing.T) {
 	template, binds := shareOf("third", "33"), aPod("binds", "n1", claiming("third"))
 	claim := claimOf(binds, "third", "")
 	claim.Spec = template.Spec.Spec // the scheduler is choosing the device
-	input := withBins(t, []*v1.Pod{binds}, ofModel("any", ""), shared("a"), template, claim)
+	input := withBook(t, []*v1.Pod{binds}, ofModel("any", ""), shared("a"), template, claim)
 	s := snapshot.Build(input)
 
 	if s.Message.Nodes[0].DeviceLayout != "" || len(s.Message.DeviceLayouts)+len(s.Message.DeviceHoldings) > 0 {
@@ -122,7 +117,7 @@ func TestTheFingerprintTellsWhichDevicesPodsHold(t *testing.T) {
 	for _, name := range []string{"runs", "again"} {
 		for _, device := range []string{"a", "b"} {
 			runs := aPod(name, "n1", claiming("third"))
-			s := snapshot.Build(withBins(t, []*v1.Pod{runs}, ofModel("any", ""), shared("a", "b"), template,
+			s := snapshot.Build(withBook(t, []*v1.Pod{runs}, ofModel("any", ""), shared("a", "b"), template,
 				withShare(claimOf(runs, "third", device), template, "33")))
 			if before := prints[device]; before != "" && before != s.Fingerprint() {
 				t.Errorf("on %s, the fingerprint depends on the name of the pod", device)

@@ -30,11 +30,6 @@ const (
 // withBook is the state of n1 with these objects, which a book has read.
 func withBook(t *testing.T, pods []*v1.Pod, objects ...runtime.Object) snapshot.Input {
 	t.Helper()
-	return withCatalogue(t, resources.NewCatalogue(), pods, objects...)
-}
-
-func withCatalogue(t *testing.T, catalogue *resources.Catalogue, pods []*v1.Pod, objects ...runtime.Object) snapshot.Input {
-	t.Helper()
 	_, ctx := ktesting.NewTestContext(t)
 	for _, pod := range pods {
 		objects = append(objects, pod)
@@ -43,7 +38,7 @@ func withCatalogue(t *testing.T, catalogue *resources.Catalogue, pods []*v1.Pod,
 	informers := minor.NewInformerFactory(client, 0)
 	built := testobjects.Value(kubescheduler.New(ctx, client, informers, nil,
 		func(string) events.EventRecorderLogger { return &events.FakeRecorder{} }))(t)
-	profile := built.Profiles[ourScheduler]
+	catalogue, profile := resources.NewCatalogue(), built.Profiles[ourScheduler]
 	if err := catalogue.Connect(profile); err != nil {
 		t.Fatal(err)
 	}
@@ -193,17 +188,17 @@ func TestDevicesThatAreHeldBesideWhatPodsAskForCountAsTaken(t *testing.T) {
 
 // Each kind of claim has its own reason; the tests of the book have them all.
 func TestAPodIsRefusedForWhatItAsksForAndForTheDevicesThatThereAre(t *testing.T) {
-	shared := gpusOf("a")
-	shared.Spec.Devices[0].AllowMultipleAllocations = ptr.To(true)
+	attached := gpusOf("a")
+	attached.Spec.Devices[0].BindingConditions = []string{"attached"}
 	byName := func(pod *v1.Pod) {
 		pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "gpu", ResourceClaimName: ptr.To("mine")}}
 	}
 	for want, pod := range map[string]*v1.Pod{
-		"device-shared a":             aPod("p", "", claiming("a")),
+		"device-binding-conditions a": aPod("p", "", claiming("a")),
 		"device-template-missing new": aPod("p", "", claiming("new")),
 		"device-claim-by-name mine":   aPod("p", "", byName),
 	} {
-		s := snapshot.Build(withBook(t, []*v1.Pod{pod, aPod("plain", "")}, ofModel("a", "a"), shared, aTemplate("a")))
+		s := snapshot.Build(withBook(t, []*v1.Pod{pod, aPod("plain", "")}, ofModel("a", "a"), attached, aTemplate("a")))
 		for _, class := range s.Message.PodClasses {
 			refused := class.Id == s.Pods[pod.UID].Class
 			if refused != slices.Equal(class.Unsupported, []string{want}) {
