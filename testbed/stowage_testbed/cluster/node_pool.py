@@ -308,7 +308,7 @@ def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
     watches, waiting = Watches(api), set(names)
 
     def take_ready(changes: Iterable[Change]) -> set[str]:
-        waiting.difference_update(name_of(change.body) for change in changes if _is_schedulable(change.body))
+        waiting.difference_update(name_of(change.body) for change in changes if is_schedulable(change.body))
         return waiting
 
     def look() -> set[str]:
@@ -335,7 +335,7 @@ def _wait_ready(api: ApiClient, names: Sequence[str], timeout_s: float) -> None:
         watches.stop()
 
 
-def _is_schedulable(node: JsonObject) -> bool:
+def is_schedulable(node: JsonObject) -> bool:
     """Return whether a node is Ready and the controller manager has taken back the taint that admission gave it."""
     taints = node["spec"].get("taints") or ()
     return ready_of(node) == "True" and all(taint["key"] != _NOT_READY for taint in taints)

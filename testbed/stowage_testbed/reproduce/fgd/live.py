@@ -21,9 +21,10 @@ from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import make_manifest
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.journal import TaskJournal
-from stowage_testbed.cluster.node_pool import annotate_fake, create_ready
+from stowage_testbed.cluster.node_pool import annotate_fake, is_schedulable
 from stowage_testbed.metrics.footprint import FootprintMeter
 from stowage_testbed.observe.audit import AuditMark, find_audit_end, read_audit_entries
+from stowage_testbed.observe.change import name_of
 from stowage_testbed.observe.condition import ConditionResult, condition, plan_finished, pods_decided
 from stowage_testbed.observe.source import PACKING_PLANS
 from stowage_testbed.observe.state import State
@@ -37,7 +38,8 @@ from stowage_testbed.reproduce.fgd.cluster import (
     make_templates,
     place_by_scheduler,
 )
-from stowage_testbed.reproduce.fgd.moves import LIMIT_S, NAMESPACE, FleetState
+from stowage_testbed.reproduce.fgd.evaluation import PROFILE_LIMIT_S
+from stowage_testbed.reproduce.fgd.moves import LIMIT_S, NAMESPACE, NODE, FleetState
 from stowage_testbed.reproduce.fgd.simulation import NOWHERE
 from stowage_testbed.reproduce.fgd.trace import GPU_NODES, TraceNode, read_nodes, read_pods
 from stowage_testbed.reproduce.fgd.workload import FIRST_SEED, Fleet, PodList, arrivals
@@ -120,9 +122,16 @@ class LivePlan:
     refusals: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class SimulatedRow:
+    """What the stock scheduler allocates of all GPUs in a simulation, in percent."""
+
+    allocated: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRow:
-    """What a list came to; allocations are in percent of all GPUs, as is that of the same scheduler in a simulation."""
+    """What a list came to on a cluster; allocations are in percent of all GPUs, as is that of its simulation."""
 
     request: LiveRequest
     nodes: int
@@ -165,13 +174,15 @@ def run_live(folder: Path, request: LiveRequest, path: Path, listener: Listener)
     state = FleetState(pods, fleet, nodes, arrived, nowhere, np.zeros(len(arrived), np.int64)).at(request.load)
     with lock_folder(path):
         journal = TaskJournal(path / "live.jsonl", LiveRow)
+        simulations = TaskJournal(path / "simulated.jsonl", SimulatedRow)
         if request.id not in journal:
             asked, stopwatch = RunRequest((), folders=(path,)), Stopwatch()
             with open_context(asked, secrets.token_hex(2), listener, stopwatch) as context:
-                row = LiveRun(context, request, state, listener, stopwatch).carry_out()
+                journal.add(request.id, (LiveRun(context, request, state, listener, stopwatch).carry_out(),))
+        if request.id not in simulations:
             listener.run_progress("simulation of the same list")
-            journal.add(request.id, (replace(row, simulated=simulated(state)),))
-        return journal.get(request.id)[0]
+            simulations.add(request.id, (SimulatedRow(simulate_list(state)),))
+        return replace(journal.get(request.id)[0], simulated=simulations.get(request.id)[0].allocated)
 
 
 def evenly(nodes: Sequence[TraceNode], share: float) -> list[TraceNode]:
@@ -180,9 +191,9 @@ def evenly(nodes: Sequence[TraceNode], share: float) -> list[TraceNode]:
     return [nodes[number * len(nodes) // count] for number in range(count)]
 
 
-def simulated(state: FleetState) -> float:
+def simulate_list(state: FleetState) -> float:
     """Return what the stock scheduler allocates in a simulation."""
-    with Simulator(find_profile("default"), timeout_s=timeouts.SETTLE_PER_POD_S * len(state.arrived) + 60) as simulator:
+    with Simulator(find_profile("default"), timeout_s=PROFILE_LIMIT_S) as simulator:
         end = place_by_scheduler(state.pods, state.fleet, state.nodes, state.arrived, simulator)
     return end.allocated(end.node)
 
@@ -254,13 +265,16 @@ class LiveRun:
         for one in manifests:
             name = one["metadata"]["name"]
             one["metadata"] |= {"annotations": annotate_fake(name), "labels": {"kubernetes.io/hostname": name}}
-        self._create(chain([make_class()], make_slices(fleet, nodes)))
-        create_ready(self.context.api, manifests, {}, timeout_s=timeouts.nodes_s(len(manifests)))
-        make_namespace(self.context, NAMESPACE)
-        await_account(self.context.observer, NAMESPACE)
-        self._create(one for one in make_templates(self.state.pods, fleet) if _class_of(one) in self._count())
+        self._create(chain(manifests, [make_class()], make_slices(fleet, nodes)))
+        ready, timeout_s = nodes_ready(len(manifests)), timeouts.nodes_s(len(manifests))
+        self.context.observer.wait_for("the nodes to be ready", ready, timeout_s=timeout_s)
 
     def _serve(self, most_moves: int) -> Serving:
+        """Install the release, and what pods need before they come."""
+        make_namespace(self.context, NAMESPACE)
+        await_account(self.context.observer, NAMESPACE)
+        templates, count = make_templates(self.state.pods, self.state.fleet), self._count()
+        self._create(one for one in templates if _class_of(one) in count)
         limits = {"maxMoves": max(1, most_moves), "maxUnavailablePerWorkload": 0}
         timeout_s = EXECUTE_BASE_S + EXECUTE_PER_MOVE_S * most_moves
         settings = {"trigger": "Manual", "planTimeoutSeconds": int(timeout_s), "limits": limits, **NO_PROTECTION}
@@ -359,6 +373,14 @@ def _replica_set(of: int, count: int, pod: Manifest) -> Manifest:
     template = {"metadata": {"labels": labels}, "spec": made["spec"]}
     spec = {"replicas": count, "selector": {"matchLabels": labels}, "template": template}
     return make_manifest("apps/v1", "ReplicaSet", f"class-{of}", NAMESPACE, spec=spec)
+
+
+@condition
+def nodes_ready(state: State, count: int) -> ConditionResult:
+    """Hold when so many fake nodes take pods."""
+    nodes = [body for body in state.bodies("Node") if name_of(body).startswith(NODE)]
+    open_ = sum(map(is_schedulable, nodes))
+    return ConditionResult(open_ == count, f"{open_} of {count} nodes are ready")
 
 
 @condition
