@@ -5,7 +5,7 @@ stays need not: a node may be overcommitted already, and that must not get worse
 """
 
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.search.bins import Arranger, arranger_of
+from stowage_optimizer.search.device_nodes import Arranger, arranger_of
 
 DEVICES = -1
 """Instead of a dimension: devices are short, or no order is known in which pods can come to them."""

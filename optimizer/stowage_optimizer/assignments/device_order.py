@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from stowage_optimizer.model.packing import Assignment, Packing
-from stowage_optimizer.search.bins import arranger_of
+from stowage_optimizer.search.device_nodes import arranger_of
 
 
 def members_by_node(packing: Packing, assignment: Assignment, items: Sequence[int]) -> Mapping[int, list[int]]:

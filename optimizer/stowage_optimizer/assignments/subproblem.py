@@ -8,7 +8,7 @@ import numpy as np
 from stowage_optimizer.assignments.device_order import members_by_node
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.problem import Indices
-from stowage_optimizer.search.bins import arranger_of
+from stowage_optimizer.search.device_nodes import arranger_of
 
 
 def restricted(packing: Packing, members: Collection[int], assignment: Assignment) -> Packing:

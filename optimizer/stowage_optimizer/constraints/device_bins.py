@@ -97,6 +97,7 @@ class DeviceBins:
     _number: dict[str, int] = field(init=False)
     _index: dict[str, int] = field(init=False)
     _serving: dict[tuple[int, int], list[dict[int, Takes]]] = field(init=False, default_factory=dict)
+    _matched: dict[tuple[int, tuple[Holding, ...], tuple[int, ...]], bool] = field(init=False, default_factory=dict)
     _holdings: dict[str, list[tuple[int, Holding]]] = field(init=False)
     _choices: list[tuple[DeviceChoice, ...]] = field(init=False)
 
@@ -254,9 +255,15 @@ class DeviceBins:
     def _holds(self, uid: str, node: int, pod_class: PodClass) -> bool:
         holdings = self._holdings.get(uid, [])
         here = [held for at, held in holdings if at == node]
-        return len(here) == len(holdings) and self._matches(int(self.layout[node]), here, self.requests(pod_class))
+        if len(here) < len(holdings):
+            return False
+        key = int(self.layout[node]), tuple(here), self.requests(pod_class)
+        # Replicas on nodes that are alike hold alike.
+        if key not in self._matched:
+            self._matched[key] = self._matches(*key)
+        return self._matched[key]
 
-    def _matches(self, layout: int, held: list[Holding], asked: Sequence[int]) -> bool:
+    def _matches(self, layout: int, held: Sequence[Holding], asked: Sequence[int]) -> bool:
         """Return whether ``held`` is what some alternatives of the requests take, and nothing else."""
         if not asked or layout < 0:
             return not asked and not held
@@ -276,14 +283,18 @@ class _Options:
     def __init__(self) -> None:
         self.rows: list[tuple[int, int, int, int]] = []
         self.takes: list[tuple[int, int]] = []
+        self._known: dict[tuple[int, int, Takes], tuple[int, int, int, int]] = {}
 
     def row(self, slots: _Slots, device: int, takes: Takes) -> tuple[int, int, int, int]:
-        """Return the option that takes so much of a device."""
-        first = len(self.takes)
-        self.takes += takes
-        end = len(self.takes)
-        self.takes += slots.opened(device)
-        return device, first, end, len(self.takes)
+        """Return the option that takes so much of a device, always the same for the same."""
+        key = id(slots), device, takes
+        if key not in self._known:
+            first = len(self.takes)
+            self.takes += takes
+            end = len(self.takes)
+            self.takes += slots.opened(device)
+            self._known[key] = device, first, end, len(self.takes)
+        return self._known[key]
 
 
 def _twins(devices: Sequence[Device], width: int) -> list[int]:

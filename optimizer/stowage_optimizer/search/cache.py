@@ -126,7 +126,7 @@ DEVICES = "devices"
 
 `stowage-optimizer compile` compiles it, as the container's image does; or else the first solves for such pods."""
 
-LAST_OF_DEVICES = "bins.shut_without_order-*.nbi"
+LAST_OF_DEVICES = "device_nodes.shut_without_order-*.nbi"
 """What is in a cache that has that part."""
 
 SAY_EVERY_S = 3

@@ -10,8 +10,9 @@ and none moves for a pod of a lower tier.
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints
-from stowage_optimizer.search.bins import SearchBins, asks, devices_fit, give, give_back
 from stowage_optimizer.search.compiling import compiled, inlined
+from stowage_optimizer.search.device_choice import asks, devices_fit, give, give_back
+from stowage_optimizer.search.device_state import SearchBins
 from stowage_optimizer.search.placement import enter, has_room, may_come, nothing_frozen, put, take
 from stowage_optimizer.search.search_arrays import Floats, SearchArrays, Width
 from stowage_optimizer.search.state import AFTER, FIRST, HOME, MASK, NODE, TIER, State

@@ -8,8 +8,8 @@ Tiers above may only get better.
 import math
 
 from stowage_optimizer.model.problem import Indices, Ints
-from stowage_optimizer.search.bins import SearchBins
 from stowage_optimizer.search.compiling import compiled, inlined
+from stowage_optimizer.search.device_state import SearchBins
 from stowage_optimizer.search.neighbourhood import (
     add_waiting,
     choose_nodes,

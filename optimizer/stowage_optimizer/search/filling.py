@@ -3,18 +3,11 @@
 import numpy as np
 
 from stowage_optimizer.model.problem import Flags, Indices, Ints, Problem
-from stowage_optimizer.search.bins import (
-    SearchBins,
-    arrange,
-    comes_in,
-    give_back,
-    give_to_all,
-    list_members,
-    make_bins,
-    part,
-    shut_without_order,
-)
 from stowage_optimizer.search.compiling import compiled, inlined
+from stowage_optimizer.search.device_choice import give_back
+from stowage_optimizer.search.device_nodes import comes_in, give_to_all, shut_without_order
+from stowage_optimizer.search.device_order import arrange, list_members, part
+from stowage_optimizer.search.device_state import SearchBins, make_bins
 
 
 def first_fit(problem: Problem, waiting: Indices, node: Indices) -> Indices:

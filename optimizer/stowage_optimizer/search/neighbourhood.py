@@ -1,8 +1,9 @@
 """One neighbourhood of the local search: empty a few nodes, and fill them again."""
 
 from stowage_optimizer.model.problem import Flags, Indices, Ints
-from stowage_optimizer.search.bins import SearchBins, give_again, remember, whole_shares
 from stowage_optimizer.search.compiling import inlined
+from stowage_optimizer.search.device_choice import give_again, remember, whole_shares
+from stowage_optimizer.search.device_state import SearchBins
 from stowage_optimizer.search.placement import has_room, may_come, put, settle_down, take
 from stowage_optimizer.search.search_arrays import Floats, Width
 from stowage_optimizer.search.state import (

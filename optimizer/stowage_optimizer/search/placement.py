@@ -3,8 +3,10 @@
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints
-from stowage_optimizer.search.bins import SearchBins, clear, devices_fit, give, give_back, give_to_all, open_all
 from stowage_optimizer.search.compiling import compiled, inlined
+from stowage_optimizer.search.device_choice import devices_fit, give, give_back
+from stowage_optimizer.search.device_nodes import give_to_all
+from stowage_optimizer.search.device_state import SearchBins, clear, open_all
 from stowage_optimizer.search.search_arrays import SearchArrays, Width
 from stowage_optimizer.search.state import (
     AFTER,

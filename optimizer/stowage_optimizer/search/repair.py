@@ -11,22 +11,11 @@ item may stay, and may come only where everything it asks for is there.
 import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints, Problem
-from stowage_optimizer.search.bins import (
-    SearchBins,
-    asks,
-    clear,
-    comes_in,
-    give_again,
-    give_back,
-    join,
-    make_bins,
-    may_come_for_devices,
-    open_all,
-    part,
-    remember,
-    shut_without_order,
-)
 from stowage_optimizer.search.compiling import compiled, inlined
+from stowage_optimizer.search.device_choice import asks, give_again, give_back, may_come_for_devices, remember
+from stowage_optimizer.search.device_nodes import comes_in, shut_without_order
+from stowage_optimizer.search.device_order import join, part
+from stowage_optimizer.search.device_state import SearchBins, clear, make_bins, open_all
 from stowage_optimizer.search.search_arrays import Floats
 
 SHORTAGE = 1e3
@@ -54,7 +43,7 @@ class Repairer:
 
     def __init__(self, problem: Problem, *, strict: bool) -> None:
         self._problem = problem
-        self._passes = STRICT_PASSES if strict else PAPER_PASSES
+        self._passes = np.array(STRICT_PASSES if strict else PAPER_PASSES, np.bool_)
         mean = np.maximum(problem.room, 0).sum(axis=0) / max(1, len(problem.room))
         self._inverse: Floats = 1 / np.maximum(mean, 1)
         sizes = (problem.demand * self._inverse).max(axis=1, initial=0.0)
@@ -103,16 +92,10 @@ class Repairer:
         _want(wanted, problem.kind, problem.demand, self._spare)
         for tier in range(problem.tiers):
             members = self._order[self._starts[tier] : self._starts[tier + 1]]
-            for running, anywhere in self._passes:
-                _place(
-                    members, running, anywhere, wanted, node, problem.kind,
-                    problem.home, problem.demand, problem.mask, problem.allowed,
-                    problem.room, self._used, self._newcomers, self._spare,
-                    self._failed, self._inverse, self._bins,
-                )  # fmt: skip
-            _send_home(
-                members, node, problem.kind, problem.home, problem.demand,
-                problem.room, self._used, self._newcomers, self._bins,
+            _one_tier(
+                members, self._passes, wanted, node, problem.kind, problem.home, problem.demand,
+                problem.mask, problem.allowed, problem.room, self._used, self._newcomers,
+                self._spare, self._failed, self._inverse, self._bins,
             )  # fmt: skip
         return node
 
@@ -126,6 +109,20 @@ def _want(wanted: Indices, kind: Indices, demand: Ints, spare: Ints) -> None:
 
 
 @compiled
+def _one_tier(
+    members: Indices, passes: Flags, wanted: Indices, node: Indices, kind: Indices,
+    home: Indices, demand: Ints, mask: Indices, allowed: Flags, room: Ints, used: Ints,
+    newcomers: Ints, spare: Ints, failed: Flags, inverse: Floats, bins: SearchBins | None,
+) -> None:  # fmt: skip
+    for number in range(len(passes)):
+        _place(
+            members, passes[number, 0], passes[number, 1], wanted, node, kind, home, demand, mask,
+            allowed, room, used, newcomers, spare, failed, inverse, bins,
+        )  # fmt: skip
+    _send_home(members, node, kind, home, demand, room, used, newcomers, bins)
+
+
+@inlined
 def _place(
     members: Indices, running: bool, anywhere: bool, wanted: Indices, node: Indices,
     kind: Indices, home: Indices, demand: Ints, mask: Indices, allowed: Flags,
@@ -241,7 +238,7 @@ def _count(
             newcomers[at, dimension] += sign
 
 
-@compiled
+@inlined
 def _send_home(
     members: Indices, node: Indices, kind: Indices, home: Indices, demand: Ints,
     room: Ints, used: Ints, newcomers: Ints, bins: SearchBins | None,

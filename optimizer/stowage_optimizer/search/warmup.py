@@ -10,9 +10,9 @@ import numpy as np
 
 from stowage_optimizer.model.bins import Bins
 from stowage_optimizer.model.problem import NOWHERE, Indices, Problem, make_problem
-from stowage_optimizer.search.bins import make_bins
 from stowage_optimizer.search.cache import DEVICES
 from stowage_optimizer.search.clearing import clear_room
+from stowage_optimizer.search.device_state import make_bins
 from stowage_optimizer.search.exploration import PLACING, explore
 from stowage_optimizer.search.filling import first_fit
 from stowage_optimizer.search.moves import make_stack, seek

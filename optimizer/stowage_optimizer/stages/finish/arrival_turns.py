@@ -19,7 +19,7 @@ from stowage_optimizer.model.packing import as_nodes
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Publish, Solution, Turn
 from stowage_optimizer.model.time_budget import TimeBudget
-from stowage_optimizer.search.bins import arranger_of
+from stowage_optimizer.search.device_nodes import arranger_of
 from stowage_optimizer.stages.stage import Stage
 
 

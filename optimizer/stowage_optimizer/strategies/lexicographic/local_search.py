@@ -7,8 +7,8 @@ import numpy as np
 
 from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.problem import Indices
-from stowage_optimizer.search.bins import SearchBins, make_bins
 from stowage_optimizer.search.clearing import clear_room
+from stowage_optimizer.search.device_state import SearchBins, make_bins
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.placement import enter
 from stowage_optimizer.search.repair import Repairer
