@@ -138,9 +138,14 @@ bench-score-cache: $(READY) ## Measure the score cache beside the stock schedule
 	@python -m benchmarks score-cache --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
 .PHONY: upstream
-upstream: $(READY) $(COMPILED) ## Measure the profiles with upstream's scheduler_perf: 40 minutes (SHORT=1: ten, FULL=1: 5,000 nodes, hours); resumable.
+upstream: $(READY) $(COMPILED) ## Measure the profiles with upstream's scheduler_perf: 50 minutes (SHORT=1: twelve, FULL=1: 5,000 nodes, hours); resumable.
 	@python -m benchmarks upstream --results $(RESULTS) \
 	  --scope $(if $(SMOKE),smoke,$(if $(SHORT),short,$(if $(FULL),full,default))) $(PROFILE:%=--profile %)
+
+.PHONY: upstream-devices
+upstream-devices: $(READY) $(COMPILED) ## Measure upstream's cases of devices with the profiles for them: an hour (SMOKE=1: two minutes, FULL=1: 500 nodes, hours); resumable.
+	@python -m benchmarks upstream-devices --results $(RESULTS) \
+	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PROFILE:%=--profile %)
 
 .PHONY: upstream-e2e
 upstream-e2e: $(READY) $(COMPILED) ## Run upstream's end-to-end tests of scheduling on fake nodes: an hour; resumable (ONLY=hostPort).

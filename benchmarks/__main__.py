@@ -45,7 +45,7 @@ def score_cache(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS)
 def upstream(
     *,
     scope: Annotated[
-        ScopeName, typer.Option(help="short: 10 minutes; default: 40; full: 5,000 nodes, hours.")
+        ScopeName, typer.Option(help="short: 12 minutes; default: 50; full: 5,000 nodes, hours.")
     ] = ScopeName.DEFAULT,
     profile: Profiles = None,
     results: Results = RESULTS,
@@ -55,6 +55,21 @@ def upstream(
     from benchmarks.upstream.profiles import choose_profiles  # noqa: PLC0415
 
     run_command(lambda: run_benchmark(find_scope(SCOPES, scope), choose_profiles(profile), results, say), ["etcd"])
+
+
+@app.command()
+def upstream_devices(
+    *,
+    scope: Annotated[
+        ScopeName, typer.Option(help="smoke: 2 nodes; default: 200 nodes; full: 500 nodes, hours.")
+    ] = ScopeName.DEFAULT,
+    profile: Profiles = None,
+    results: Results = RESULTS,
+) -> None:
+    """Measure the profiles that plan or score devices with upstream's cases of them, beside stock."""
+    from benchmarks.upstream.devices import run_devices  # noqa: PLC0415
+
+    run_command(lambda: run_devices(scope, profile, results, say), ["etcd"])
 
 
 @app.command()

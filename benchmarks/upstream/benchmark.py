@@ -23,6 +23,7 @@ from benchmarks.engine import (
 )
 from benchmarks.upstream.harness import Harness, UpstreamBuild
 from benchmarks.upstream.profiles import PROFILES, STOCK, Case, Profile, read_cases
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.optimizer_service.service import running_service
 from stowage_testbed.reproduce.rebuilding import write_figures
 from stowage_testbed.text.figure import Figure, figure
@@ -33,26 +34,48 @@ class UpstreamScope(Scope):
     """What a run covers, and the longest time of one process.
 
     ``sizes`` are the cases whose pace is measured, with the parameters that give them
-    their size; None for all at the size of upstream's performance tests. With ``small``
-    all cases are run once at their smallest, to see that they pass.
+    their size, called ``size`` in the figures; None for all at the size of upstream's
+    performance tests. Of cases in ``workloads``, upstream's workloads of these names are
+    measured as they are. With ``small`` all cases are run once at their smallest, to see
+    that they pass.
     """
 
     rounds: int
+    size: str
     sizes: Mapping[str, Mapping[str, int]] | None = field(default_factory=dict)
+    workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
     small: bool = False
     limit_s: float = 600.0
 
-    def paced(self, case: Case) -> bool:
-        """Return whether the case's pace is measured."""
-        return self.sizes is None or case.name in self.sizes
+    def check(self, cases: Sequence[Case]) -> None:
+        """Raise an `InputError` if upstream has a case no longer."""
+        asked = {*(self.sizes or ()), *self.workloads}
+        if gone := sorted(asked - {one.name for one in cases}):
+            raise InputError(f"upstream has no case {', '.join(gone)}: correct the scope {self.name}")
 
-    def size_name(self) -> str:
-        """Return the size of the measured cases, as the figures say it."""
-        sizes = {"smoke": "5 nodes", "full": "upstream's size"}
-        return sizes.get(self.name, f"{NODES:,} nodes")
+    def paced(self, case: Case) -> Iterator["Sized"]:
+        """Yield what is measured of a case."""
+        for name in self.workloads.get(case.name, ()):
+            yield Sized(f"{case.name}/{name}", case, case.workload(name), {})
+        if self.sizes is None:
+            yield Sized(case.name, case, case.largest(), {})
+        elif case.name in self.sizes:
+            parameters = self.sizes[case.name]
+            yield Sized(case.name, case, case.largest() if parameters else case.smallest(), parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A case, its workload, and the parameters that give it another size; called ``name`` in the figures."""
+
+    name: str
+    case: Case
+    workload: Mapping[str, Any]
+    parameters: Mapping[str, int]
 
 
 NODES = 1000
+SIZE = f"{NODES:,} nodes"
 SPREADING = {"initNodes": NODES, "initPods": 200, "measurePods": 2000}
 HEADLINES = {
     "SchedulingBasic": {"initNodes": NODES, "initPods": 200, "measurePods": 2000},
@@ -67,10 +90,10 @@ FURTHER = {
     "SchedulingWithMixedChurn": {"initNodes": NODES, "measurePods": 2000},
 }
 
-SMOKE = UpstreamScope(ScopeName.SMOKE, 1, {"SchedulingBasic": {}})
-SHORT = UpstreamScope(ScopeName.SHORT, 3, HEADLINES)
-DEFAULT = UpstreamScope(ScopeName.DEFAULT, 3, {**HEADLINES, **FURTHER}, small=True)
-FULL = UpstreamScope(ScopeName.FULL, 3, None, small=True, limit_s=2400.0)
+SMOKE = UpstreamScope(ScopeName.SMOKE, 1, "5 nodes", {"SchedulingBasic": {}})
+SHORT = UpstreamScope(ScopeName.SHORT, 3, SIZE, HEADLINES)
+DEFAULT = UpstreamScope(ScopeName.DEFAULT, 3, SIZE, {**HEADLINES, **FURTHER}, small=True)
+FULL = UpstreamScope(ScopeName.FULL, 3, "upstream's size", None, small=True, limit_s=2400.0)
 SCOPES = (SMOKE, SHORT, DEFAULT, FULL)
 
 
@@ -102,12 +125,12 @@ class Pace:
     end: str = ""
 
 
-def upstream_figures(paces: Sequence[Pace]) -> Iterator[Figure]:
+def upstream_figures(paces: Sequence[Pace], profiles: Sequence[Profile] = PROFILES) -> Iterator[Figure]:
     """Yield the figures: paces and ratios case by case, then who passes how many."""
     measured = [one for one in paces if one.pods_s is not None and one.size != SMALL]
     for case, size in dict.fromkeys((one.case, one.size) for one in measured):
         here = [one for one in measured if (one.case, one.size) == (case, size)]
-        for profile in PROFILES:
+        for profile in profiles:
             own = [one.pods_s for one in here if one.profile == profile.name and one.pods_s]
             if own:
                 yield figure(f"{case}, {size}: {profile.name}", "pods/s", own, median)
@@ -117,9 +140,9 @@ def upstream_figures(paces: Sequence[Pace]) -> Iterator[Figure]:
         here = [one for one in measured if one.size == size]
         # Three rounds of one case say little.
         if len({one.case for one in here}) > 1:
-            for profile in PROFILES:
+            for profile in profiles:
                 yield from _over_stock(f"all cases, {size}", profile, here, profile.promise)
-    for profile in PROFILES:
+    for profile in profiles:
         yield from _passing(profile, paces)
 
 
@@ -149,23 +172,30 @@ def _passing(profile: Profile, paces: Sequence[Pace]) -> Iterator[Figure]:
 
 NAME = "upstream"
 
-Sized = tuple[Case, Mapping[str, Any], Mapping[str, int]]
-"""A case, its workload, and the parameters that give it another size."""
 
+def run_benchmark(
+    scope: UpstreamScope,
+    profiles: Sequence[Profile],
+    results: Path,
+    say: Say,
+    *,
+    name: str = NAME,
+    scopes: Sequence[UpstreamScope] = SCOPES,
+    judged: Sequence[Profile] = PROFILES,
+) -> str:
+    """Measure, write ``<results>/<name>.json`` with the ``judged`` profiles' figures, return the table.
 
-def run_benchmark(scope: UpstreamScope, profiles: Sequence[Profile], results: Path, say: Say) -> str:
-    """Measure, write ``<results>/upstream.json``, return the table.
-
-    What was measured is kept below ``<results>/upstream`` with perf-dash's files, so
+    What was measured is kept below ``<results>/<name>`` with perf-dash's files, so
     that a run which was interrupted goes on where it stopped.
     """
-    folder = results / NAME
+    folder = results / name
     say("building upstream's harness from its module: minutes when nothing is cached")
-    harness = Harness(UpstreamBuild(folder / "build"))
+    harness = Harness(UpstreamBuild(results / NAME / "build"))
     # What was measured with another build, or at other sizes, is not mixed in.
-    sizes = hashlib.sha256(repr(SCOPES).encode()).hexdigest()[:6]
+    sizes = hashlib.sha256(repr(scopes).encode()).hexdigest()[:6]
     mark = f"{harness.digest}-{sizes}-{build_of()}"
     cases = list(read_cases(harness.folder))
+    scope.check(cases)
     with ExitStack() as open_until_end:
 
         @cache
@@ -174,7 +204,7 @@ def run_benchmark(scope: UpstreamScope, profiles: Sequence[Profile], results: Pa
 
         rounds = Rounds(folder / mark / "paces.jsonl", Pace)
         session = _Session(scope, harness, folder / mark, rounds, socket, say)
-        session.measure([one for one in cases if scope.paced(one)], profiles)
+        session.measure([sized for case in cases for sized in scope.paced(case)], profiles)
         if scope.small:
             session.try_all(cases, profiles)
     left_out = [
@@ -184,8 +214,8 @@ def run_benchmark(scope: UpstreamScope, profiles: Sequence[Profile], results: Pa
         if (reason := case.left_out(profile))
     ]
     return write_figures(
-        results / f"{NAME}.json",
-        list(upstream_figures(rounds.rows())),
+        results / f"{name}.json",
+        list(upstream_figures(rounds.rows(), judged)),
         {"scope": scope.name},
         paces=[asdict(one) for one in rounds.rows()],
         left_out=left_out,
@@ -203,25 +233,22 @@ class _Session:
     socket: Callable[[], Path]
     say: Say
 
-    def measure(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
+    def measure(self, measured: Sequence[Sized], profiles: Sequence[Profile]) -> None:
         """Measure every profile once a round, in another order each round."""
-        size, sizes = self.scope.size_name(), self.scope.sizes
         for number in range(self.scope.rounds):
-            for case in cases:
-                parameters = {} if sizes is None else sizes[case.name]
-                workload = case.smallest() if parameters == {} and sizes else case.largest()
+            for one in measured:
                 for profile in turned(profiles, number):
-                    self._run(size, case.name, [(case, workload, parameters)], profile, number)
+                    self._run(self.scope.size, one.name, [one], profile, number)
 
     def try_all(self, cases: Sequence[Case], profiles: Sequence[Profile]) -> None:
         """Run all cases at their smallest, those of a topic in one process."""
         for topic, of_topic in groupby(cases, lambda one: one.topic):
-            together: list[Sized] = [(one, one.smallest(), {}) for one in of_topic]
+            together = [Sized(one.name, one, one.smallest(), {}) for one in of_topic]
             for profile in profiles:
                 self._run(SMALL, topic, together, profile, 0)
 
     def _run(self, size: str, of: str, asked: Sequence[Sized], profile: Profile, number: int) -> None:
-        chosen = [one for one in asked if not one[0].left_out(profile)]
+        chosen = [one for one in asked if not one.case.left_out(profile)]
         if chosen:
             task = f"{size}/{of}/{profile.name}/{number}"
             self.rounds.measured(task, lambda: self._paces(task, size, chosen, profile, number))
@@ -229,12 +256,12 @@ class _Session:
     def _paces(self, task: str, size: str, chosen: Sequence[Sized], profile: Profile, number: int) -> Iterator[Pace]:
         self.folder.mkdir(parents=True, exist_ok=True)
         configuration = profile.configuration(self.folder, self.socket)
-        documents = [one.document(workload, sized, profile.gates, configuration) for one, workload, sized in chosen]
+        documents = [one.case.document(one.workload, one.parameters, profile.gates, configuration) for one in chosen]
         kept = self.folder / task.replace("/", "_").replace(" ", "-")
-        found = self.harness.run(chosen[0][0].topic, documents, profile, kept, self.scope.limit_s)
-        for case, _, _ in chosen:
-            passed = case.name in found.passed
-            pods_s = found.pods_s(case.name) if passed else None
+        found = self.harness.run(chosen[0].case.topic, documents, profile, kept, self.scope.limit_s)
+        for one in chosen:
+            passed = one.case.name in found.passed
+            pods_s = found.pods_s(one.case.name) if passed else None
             pace = f"{pods_s:.0f} pods/s" if pods_s is not None else "passes"
-            self.say(f"{task}: {case.name}: {pace if passed else 'FAILS'}")
-            yield Pace(case.name, size, profile.name, number, pods_s, passed, "" if passed else found.end)
+            self.say(f"{task}: {one.name}: {pace if passed else 'FAILS'}")
+            yield Pace(one.name, size, profile.name, number, pods_s, passed, "" if passed else found.end)

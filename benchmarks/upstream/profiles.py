@@ -54,16 +54,17 @@ PROFILES = (
     Profile("score-cache", shipped="score-cache", promise=NO_LOSS),
     Profile("deterministic", shipped="deterministic", gates={"OpportunisticBatching": False}, preempts=False),
     Profile("optimizer", shipped="optimizer", preempts=False, plans=True),
+    Profile("devices", shipped="devices"),
 )
 
 
-def choose_profiles(asked: Collection[str] | None) -> list[Profile]:
+def choose_profiles(asked: Collection[str] | None, profiles: Sequence[Profile] = PROFILES) -> list[Profile]:
     """Return stock and the profiles that are asked for, all if none is named."""
-    known = {one.name: one for one in PROFILES}
+    known = {one.name: one for one in profiles}
     for name in asked or ():
         if name not in known:
             raise InputError(f"there is no profile {name!r} here; name one of {', '.join(known)}")
-    return [one for one in PROFILES if one is STOCK or not asked or one.name in asked]
+    return [one for one in profiles if one is STOCK or not asked or one.name in asked]
 
 
 CASES_FILE = "performance-config.yaml"
@@ -116,6 +117,15 @@ class Case:
         It is the smallest workload where upstream has none for performance.
         """
         return max(self._labelled("performance"), key=lambda one: one["params"].get("initNodes", 0))
+
+    def workload(self, name: str) -> Mapping[str, Any]:
+        """Return upstream's workload of this name; an `InputError` if there is none."""
+        workloads: Sequence[Mapping[str, Any]] = self.content["workloads"]
+        for one in workloads:
+            if one["name"] == name:
+                return one
+        known = ", ".join(str(one["name"]) for one in workloads)
+        raise InputError(f"upstream's case {self.name} has no workload {name!r}; it has {known}")
 
     def _labelled(self, label: str) -> Sequence[Mapping[str, Any]]:
         """Return the workloads with the label; the first of all if none has it."""

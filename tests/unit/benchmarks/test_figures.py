@@ -16,9 +16,11 @@ from benchmarks.live.figures import cell_figures
 from benchmarks.live.window import PlanRow, Row, Usage, Window
 from benchmarks.optimizer.figures import contradictions
 from benchmarks.optimizer.measurement import Record, Value
-from benchmarks.upstream.benchmark import SMALL, Pace, upstream_figures
+from benchmarks.upstream.benchmark import SMALL, Pace, Sized, UpstreamScope, upstream_figures
+from benchmarks.upstream.devices import DEVICE_PROFILES
 from benchmarks.upstream.end_to_end import SpecResult, spec_figure
-from benchmarks.upstream.profiles import PROFILES
+from benchmarks.upstream.profiles import PROFILES, Case
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.reproduce.rebuilding import TierRow
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure, table
 
@@ -153,6 +155,61 @@ def test_upstreams_target_is_missed_only_where_the_rounds_show_it(
     low, high = ratio.spread
     assert ratio.value is not None
     assert low < ratio.value < high
+
+
+@pytest.mark.parametrize(("profile", "least"), [("optimizer", 0.97), ("devices", 0.9)])
+def test_pods_with_claims_are_to_cost_a_profile_for_them_little(profile: str, least: float) -> None:
+    """The profiles look at devices for every pod, and promise how much of stock's pace they keep; others do not."""
+    rates = {("default", 0): 100.0, ("default", 1): 110.0, (profile, 0): 100.5 * least, (profile, 1): 110.5 * least}
+    paces = [Pace("Claims/half", "n", arm, number, rate, passed=True) for (arm, number), rate in rates.items()]
+
+    found = named(upstream_figures(paces, DEVICE_PROFILES))
+    elsewhere = named(upstream_figures(paces))
+
+    ratio = f"Claims/half, n: {profile} over stock"
+    assert (found[ratio].target, found[ratio].met) == (f">= {least:g}", True)
+    assert elsewhere[ratio].target == ""
+
+
+CLAIMS = Case(
+    "dra",
+    {
+        "name": "Claims",
+        "workloads": [
+            {"name": "fast", "labels": ["integration-test"], "params": {"nodesWithDRA": 1}},
+            {"name": "half", "params": {"nodesWithDRA": 200}},
+        ],
+    },
+)
+
+
+def measured(workloads: dict[str, tuple[str, ...]]) -> list[Sized]:
+    """Return what a scope of these workloads measures of the case above."""
+    scope = UpstreamScope("some", 1, "n", workloads=workloads)
+    scope.check([CLAIMS])
+    return list(scope.paced(CLAIMS))
+
+
+def test_upstreams_workloads_are_measured_as_they_are() -> None:
+    """Their size is in parameters of each case's own, which a size in nodes would not reach."""
+    (one,) = measured({"Claims": ("half",)})
+
+    document = one.case.document(one.workload, one.parameters, {}, None)
+    assert one.name == "Claims/half"
+    assert [work["params"] for work in document["workloads"]] == [{"nodesWithDRA": 200}]
+
+
+@pytest.mark.parametrize(
+    ("workloads", "said"),
+    [
+        ({"Claims": ("full",)}, "Claims has no workload 'full'; it has fast, half"),
+        ({"Shares": ("half",)}, "upstream has no case Shares"),
+    ],
+)
+def test_a_workload_that_upstream_has_no_longer_is_an_error(workloads: dict[str, tuple[str, ...]], said: str) -> None:
+    """With another minor a case would be left out of the table without a word."""
+    with pytest.raises(InputError, match=said):
+        measured(workloads)
 
 
 def test_only_what_passes_with_stock_is_held_against_a_profile() -> None:
