@@ -146,7 +146,7 @@ class BackgroundCompiler:
         self._process: subprocess.Popen[bytes] | None = None
         if not any(place.rglob(LAST)):
             _say(
-                "the hot loops are not compiled yet; compiling now, once (10 s on two "
+                "the hot loops are not compiled yet; compiling now, once (a minute on two "
                 "idle cores); the same beforehand: stowage-optimizer compile"
             )
             self._process = subprocess.Popen(

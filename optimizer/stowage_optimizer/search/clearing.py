@@ -11,8 +11,6 @@ import numpy as np
 
 from stowage_optimizer.model.problem import NOWHERE, Flags, Indices, Ints
 from stowage_optimizer.search.compiling import compiled, inlined
-from stowage_optimizer.search.device_choice import asks, devices_fit, give, give_back
-from stowage_optimizer.search.device_state import SearchBins
 from stowage_optimizer.search.placement import enter, has_room, may_come, nothing_frozen, put, take
 from stowage_optimizer.search.search_arrays import Floats, SearchArrays, Width
 from stowage_optimizer.search.state import AFTER, FIRST, HOME, MASK, NODE, TIER, State
@@ -27,7 +25,7 @@ MOST_VISITS = 100_000
 """Nodes that all waiting pods together look at: a few tenths of a second."""
 
 
-def clear_room(assignment: Indices, arrays: SearchArrays, state: State, bins: SearchBins | None = None) -> Indices:
+def clear_room(assignment: Indices, arrays: SearchArrays, state: State) -> Indices:
     """Return ``assignment`` with more pods placed; ``state`` is used up.
 
     Parameters
@@ -36,7 +34,7 @@ def clear_room(assignment: Indices, arrays: SearchArrays, state: State, bins: Se
         Node by item, shape ``(items,)``; whole.
     """
     tiers = int(arrays.tier.max(initial=0))
-    enter(assignment, tiers, nothing_frozen(arrays), arrays, state, bins)
+    enter(assignment, tiers, nothing_frozen(arrays), arrays, state)
     waiting = np.flatnonzero(assignment == NOWHERE).astype(np.int32)
     size = arrays.sizes[waiting, 0]
     waiting = waiting[np.lexsort((-size, arrays.tier[waiting]))]
@@ -47,7 +45,7 @@ def clear_room(assignment: Indices, arrays: SearchArrays, state: State, bins: Se
             waiting, most, visits, arrays.width, arrays.demand, arrays.sizes,
             arrays.inverse, arrays.allowed, arrays.kind, state.free, state.items,
             state.nodes, np.zeros(most, np.int32), np.zeros(kinds, np.int32),
-            np.zeros(kinds, np.bool_), np.zeros(kinds, np.bool_), bins,
+            np.zeros(kinds, np.bool_), np.zeros(kinds, np.bool_),
         )  # fmt: skip
     found: Indices = state.items[:, NODE].copy()
     return found
@@ -58,7 +56,7 @@ def _clear_for_all(
     waiting: Indices, most: int, visits: int, width: Width, demand: Ints,
     sizes: Floats, inverse: Floats, allowed: Flags, kind: Indices, free: Ints,
     items: Indices, nodes: Indices, cleared: Indices, hint: Indices, confined: Flags,
-    unplaceable: Flags, bins: SearchBins | None,
+    unplaceable: Flags,
 ) -> int:  # fmt: skip
     """Place waiting pods, and return how many nodes were looked at.
 
@@ -85,7 +83,7 @@ def _clear_for_all(
             visited += 1
             cost = _clear(
                 item, at, most, False, width, demand, sizes, inverse, allowed, kind,
-                free, items, nodes, cleared, hint, confined, bins,
+                free, items, nodes, cleared, hint, confined,
             )  # fmt: skip
             if cost < 0:
                 continue
@@ -96,12 +94,12 @@ def _clear_for_all(
             break
         if best < 0 or _clear(
             item, best, most, True, width, demand, sizes, inverse, allowed, kind, free,
-            items, nodes, cleared, hint, confined, bins,
+            items, nodes, cleared, hint, confined,
         ) < 0:  # fmt: skip
             # What others do only takes room from the next one of its kind.
             unplaceable[kind[item]] = True
             continue
-        put(item, best, width, demand, free, items, nodes, bins)
+        put(item, best, width, demand, free, items, nodes, None)
         begin = best + 1
     return visited
 
@@ -111,7 +109,6 @@ def _clear(
     item: int, at: int, most: int, keep: bool, width: Width, demand: Ints,
     sizes: Floats, inverse: Floats, allowed: Flags, kind: Indices, free: Ints,
     items: Indices, nodes: Indices, cleared: Indices, hint: Indices, confined: Flags,
-    bins: SearchBins | None,
 ) -> float:  # fmt: skip
     """Move from ``at`` what is in the way of ``item``, and back unless ``keep``.
 
@@ -121,26 +118,26 @@ def _clear(
         Moves, and for equally many the size of what moves; -1 if it is too much.
     """
     cost, taken = 0.0, 0
-    while cost >= 0 and not has_room(item, at, width, demand, free, bins):
+    while cost >= 0 and not has_room(item, at, width, demand, free, None):
         other = -1
         if taken < most:
             other = _in_the_way(
                 item, at, width, demand, sizes, inverse, allowed, kind, free, items,
-                nodes, hint, confined, bins,
+                nodes, hint, confined,
             )  # fmt: skip
         if other < 0:
             cost = -1.0
             continue
-        take(other, width, demand, free, items, nodes, bins)
-        put(other, hint[kind[other]], width, demand, free, items, nodes, bins)
+        take(other, width, demand, free, items, nodes, None)
+        put(other, hint[kind[other]], width, demand, free, items, nodes, None)
         cleared[taken] = other
         taken += 1
         cost += 1.0 + sizes[other, 0] / (1.0 + sizes[other, 0])
     if not keep or cost < 0:
         for index in range(taken):
             other = cleared[taken - 1 - index]
-            take(other, width, demand, free, items, nodes, bins)
-            put(other, at, width, demand, free, items, nodes, bins)
+            take(other, width, demand, free, items, nodes, None)
+            put(other, at, width, demand, free, items, nodes, None)
     return cost
 
 
@@ -148,7 +145,7 @@ def _clear(
 def _in_the_way(
     item: int, at: int, width: Width, demand: Ints, sizes: Floats, inverse: Floats,
     allowed: Flags, kind: Indices, free: Ints, items: Indices, nodes: Indices,
-    hint: Indices, confined: Flags, bins: SearchBins | None,
+    hint: Indices, confined: Flags,
 ) -> int:  # fmt: skip
     """Return the best pod to move from ``at``, its target being its hint; -1 for none.
 
@@ -170,29 +167,17 @@ def _in_the_way(
                 freed = demand[candidate, dimension]
                 alone &= freed >= short
                 help_ += min(freed, short) * inverse[dimension]
-        if bins is not None and alone and asks(item, bins):
-            alone = _frees_devices(item, candidate, at, bins)
         size = sizes[candidate, 0]
         better = (not enough or size < least) if alone else (not enough and help_ > most_help)
-        if better and _has_place(candidate, at, width, demand, allowed, kind, free, items, hint, confined, bins):
+        if better and _has_place(candidate, at, width, demand, allowed, kind, free, items, hint, confined):
             best, enough, most_help, least = candidate, alone, help_, size
     return best
-
-
-@inlined
-def _frees_devices(item: int, candidate: int, at: int, bins: SearchBins) -> bool:
-    """Return whether there are devices for ``item`` once ``candidate`` has left its home ``at``."""
-    give_back(candidate, at, bins)
-    fits = devices_fit(item, at, bins)
-    give(candidate, at, bins)
-    return fits
 
 
 @inlined
 def _has_place(
     item: int, at: int, width: Width, demand: Ints, allowed: Flags, kind: Indices,
     free: Ints, items: Indices, hint: Indices, confined: Flags,
-    bins: SearchBins | None,
 ) -> bool:  # fmt: skip
     """Return whether there is another node for ``item``, and make that its kind's hint.
 
@@ -204,7 +189,7 @@ def _has_place(
     mask = items[item, MASK]
     for step in range(len(free)):
         other = (hint[own] + step) % len(free)
-        if other != at and allowed[mask, other] and has_room(item, other, width, demand, free, bins):
+        if other != at and allowed[mask, other] and has_room(item, other, width, demand, free, None):
             hint[own] = other
             return True
     confined[own] = True

@@ -160,6 +160,22 @@ def _finds(item: int, at: int, bins: SearchBins) -> bool:
 
 
 @inlined
+def least_left(item: int, at: int, bins: SearchBins) -> float:
+    """Return how much would be left of the device that `give` finds for a single request, 0 for any other."""
+    kind, layout = bins.items[item, KIND], bins.nodes[at, LAYOUT]
+    asked = bins.kinds[kind, ASK]
+    if bins.items[item, AT] == at or layout < 0 or bins.kinds[kind + 1, ASK] != asked + 1:
+        return 0.0
+    choice = bins.wish[asked, 0]
+    begin, end = bins.start[OF_LAYOUT + layout, choice], bins.start[OF_LAYOUT + layout, choice + 1]
+    best = _best(begin, end, True, at, bins.option, bins.take, bins.room)
+    if best < 0 or bins.option[best, FIRST] == bins.option[best, END]:
+        return 0.0
+    row = bins.option[best, FIRST]
+    return float(bins.room[LEFT, at, bins.take[row, 0]] - bins.take[row, 1])
+
+
+@inlined
 def devices_fit(item: int, at: int, bins: SearchBins) -> bool:
     """Return whether there are devices for ``item`` on ``at``, beside those that others have now."""
     return not asks(item, bins) or _finds(item, at, bins)
@@ -210,6 +226,18 @@ def give_back(item: int, at: int, bins: SearchBins) -> None:
             release(bins.option[index], at, bins.take, bins.room)
     for index in range(number):
         release(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins.take, bins.room)
+
+
+@inlined
+def hold_again(item: int, at: int, bins: SearchBins) -> None:
+    """Give ``item`` what `give_back` has just taken from it."""
+    if not asks(item, bins):
+        return
+    number = bins.picks[CHOSEN, item, 0]
+    if number == AT_HOME:
+        keep(item, at, bins)
+    for index in range(number):
+        hold(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins.take, bins.room)
 
 
 @inlined

@@ -13,6 +13,7 @@ from stowage_optimizer.model.problem import NOWHERE, Indices, Problem, make_prob
 from stowage_optimizer.search.cache import DEVICES
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.device_state import make_bins
+from stowage_optimizer.search.exchanges import exchange
 from stowage_optimizer.search.exploration import PLACING, explore
 from stowage_optimizer.search.filling import first_fit
 from stowage_optimizer.search.moves import make_stack, seek
@@ -60,7 +61,9 @@ def warm_up_devices() -> None:
     arrays, bins = make_arrays(problem, strict=True), make_bins(problem)
     state = make_state(arrays, problem.tiers, seed=0)
     first_fit(problem, np.array([1], np.int32), problem.home)
-    clear_room(problem.home, arrays, state, bins)
+    if bins is not None:
+        enter(problem.home, 0, nothing_frozen(arrays), arrays, state, bins)
+        next(exchange(arrays, state, bins, None))
     explore(0, 0, PLACING, 1.0, 1.0, arrays, state, bins)
     # Last, so that what is known of it tells that all is.
     Repairer(problem, strict=True).repair(problem.home)

@@ -26,7 +26,7 @@ EASIER_SHARE = 0.7
 """Part of the time limit for the problem without what ties pods, at the most."""
 
 LIMITED_SHARE = 0.9
-"""The same where limits alone tie them: mostly they are in nobody's way."""
+"""The same where limits alone tie them, besides what the strategy knows of: mostly they are in nobody's way."""
 
 MOST_FILLED_PAIRS = 2_000_000
 """Pairs of waiting pod and node that are looked through in about a tenth of a second:
@@ -228,7 +228,7 @@ class _Moving:
     def _first(self) -> float:
         """Return the part of the time limit for the problem without ties."""
         limit_s = self.budget.limit_s
-        share = EASIER_SHARE if self._given.ties else LIMITED_SHARE
+        share = LIMITED_SHARE if all(tie.native for tie in self._given.ties) else EASIER_SHARE
         if self.budget.deterministic or not limit_s:
             return share
         # Reading the snapshot has taken some of it, and repairing the plan takes some.

@@ -1,5 +1,6 @@
 """The local search, tier by tier, in slices of time."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf
 
@@ -9,11 +10,12 @@ from stowage_optimizer.model.objective import Score
 from stowage_optimizer.model.problem import Indices
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.device_state import SearchBins, make_bins
+from stowage_optimizer.search.exchanges import exchange
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
-from stowage_optimizer.search.placement import enter
+from stowage_optimizer.search.placement import enter, nothing_frozen
 from stowage_optimizer.search.repair import Repairer
 from stowage_optimizer.search.search_arrays import SearchArrays, make_arrays
-from stowage_optimizer.search.state import IMPROVED, KEPT, PLACED, STABILITY, STOP, State, make_state
+from stowage_optimizer.search.state import IMPROVED, KEPT, NODE, PLACED, STABILITY, STOP, State, make_state
 from stowage_optimizer.strategies.lexicographic.shared_state import SharedState, WorkClock
 
 SLICE_S = 0.02
@@ -40,6 +42,9 @@ OFFERING_SHARE = 0.1
 MANY_ITEMS = 4096
 """From here on the search begins with a plan that clears room first."""
 
+ATTEMPTS_PER_S = 30_000
+"""Pods and nodes that `exchange` tries in a second of a deterministic solve."""
+
 PLACING_HEAT = (0.001, 0.0001)
 STABILISING_HEAT = (0.7, 0.02)
 """Temperatures from the first to the last slice, in the units of each phase's gain."""
@@ -47,15 +52,24 @@ STABILISING_HEAT = (0.7, 0.02)
 
 @dataclass(slots=True)
 class LocalSearch:
-    """Looks for better assignments in one thread."""
+    """Looks for better assignments in one thread.
+
+    Parameters
+    ----------
+    most_moves
+        What the request limits the plan to. Where pods ask for devices, the search begins with a plan within it.
+    """
 
     shared: SharedState
     work_clock: WorkClock
     seed: int
+    most_moves: int | None = None
     _arrays: SearchArrays = field(init=False)
     _state: State = field(init=False)
     _bins: SearchBins | None = field(init=False)
     _repairer: Repairer = field(init=False)
+    _exchange: Iterator[int] | None = None
+    _exchanged: State = field(init=False)
     _seen: int = 0
     _entered: Score = ()
     _next_offer: float = -inf
@@ -74,12 +88,17 @@ class LocalSearch:
         shared = self.shared
         # Repairing what is there gives the pods that wait a node, as far as they fit.
         shared.offer(shared.problem.home, self._repairer)
-        if len(shared.problem.kind) >= MANY_ITEMS and not shared.finished:
-            cleared = clear_room(shared.assignment, self._arrays, self._state, self._bins)
+        if shared.finished:
+            return
+        if self._bins is not None:
+            self._begin_exchange()
+        elif len(shared.problem.kind) >= MANY_ITEMS:
+            cleared = clear_room(shared.assignment, self._arrays, self._state)
             shared.offer(cleared, self._repairer)
 
     def run(self, until: float) -> None:
         """Search every tier that is not proved yet, from the highest."""
+        self._exchange_places(until)
         tiers = self.shared.problem.tiers
         for tier in range(tiers):
             left = until - self.work_clock.now()
@@ -89,6 +108,31 @@ class LocalSearch:
                 continue
             share = left if tier == tiers - 1 else UPPER_SHARE * left / (tiers - tier)
             self._search_tier(tier, self.work_clock.now() + share)
+
+    def _begin_exchange(self) -> None:
+        problem, bins = self.shared.problem, make_bins(self.shared.problem)
+        if bins is not None:
+            self._exchanged = make_state(self._arrays, problem.tiers, self.seed)
+            everything = nothing_frozen(self._arrays)
+            enter(self.shared.assignment, problem.tiers - 1, everything, self._arrays, self._exchanged, bins)
+            self._exchange = exchange(self._arrays, self._exchanged, bins, self.most_moves)
+
+    def _exchange_places(self, until: float) -> None:
+        """Go on placing pods on devices by few moves, until there is no more to try."""
+        placed = -1
+        while self._exchange is not None and not self.shared.ended:
+            now = self.work_clock.now()
+            if now >= until:
+                return
+            attempts = next(self._exchange, None)
+            self.work_clock.spend((attempts or 0) / ATTEMPTS_PER_S)
+            if attempts is None:
+                self._exchange = None
+            found = int(np.count_nonzero(self._exchanged.items[:, NODE] >= 0))
+            if found != placed and (self._exchange is None or self.work_clock.now() >= self._next_offer):
+                began, placed = self.work_clock.now(), found
+                self.shared.offer(self._exchanged.items[:, NODE].copy(), self._repairer)
+                self._offered(began)
 
     def _search_tier(self, tier: int, until: float) -> None:
         began = self.work_clock.now()

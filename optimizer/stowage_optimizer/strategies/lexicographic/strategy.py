@@ -185,7 +185,7 @@ class Work:
     def _run(self) -> None:
         deterministic, options = self.budget.deterministic, self.budget.options
         work_clock = WorkClock(self.budget.clock, deterministic)
-        local_search = LocalSearch(self.shared, work_clock, options.seed)
+        local_search = LocalSearch(self.shared, work_clock, options.seed, options.limits.max_moves)
         threads = options.workers or len(os.sched_getaffinity(0))
         alone = deterministic or threads == 1
         if alone or self.packing.bins is None:
