@@ -2,7 +2,8 @@
 
 Kernels are compiled for a number of dimensions that is known. Problems of up to
 `NARROW` of them are padded to that width, which costs nothing measurable, so that one
-compilation serves nearly all; a second one serves all wider ones, and is slower.
+compilation serves nearly all; a second one serves all wider ones, and is slower. What
+handles devices is compiled for any number only: that takes much longer to compile.
 """
 
 from typing import NamedTuple, TypeVar
@@ -82,10 +83,11 @@ def make_arrays(problem: Problem, *, strict: bool) -> SearchArrays:
         devices = problem.bins.shares
         sizes = np.column_stack([np.maximum(sizes[:, 0], devices), sizes[:, 1] + devices])
     room, mask, allowed = _closed(problem)
+    width = _width(len(scarce), any_number=problem.bins is not None)
     return SearchArrays(
-        width=_width(len(scarce)),
-        demand=_padded(demand[problem.kind], 0),
-        shares=_padded(shares[problem.kind], 0.0),
+        width=width,
+        demand=_padded(demand[problem.kind], 0, len(width)),
+        shares=_padded(shares[problem.kind], 0.0, len(width)),
         worth=worth_of(problem, problem.kind),
         sizes=sizes[problem.kind],
         tier=problem.tier[problem.kind],
@@ -93,8 +95,8 @@ def make_arrays(problem: Problem, *, strict: bool) -> SearchArrays:
         mask=mask[problem.kind],
         home=problem.home,
         allowed=allowed,
-        room=_padded(room[:, scarce], 0),
-        inverse=_padded(inverse[np.newaxis], 0.0)[0],
+        room=_padded(room[:, scarce], 0, len(width)),
+        inverse=_padded(inverse[np.newaxis], 0.0, len(width))[0],
         binding=int(np.count_nonzero(inverse)),
         strict=int(strict),
     )
@@ -144,13 +146,13 @@ def _closed(problem: Problem) -> tuple[Ints, Indices, Flags]:
     return room, mask.reshape(-1).astype(np.int32), allowed
 
 
-def _width(dimensions: int) -> Width:
-    if dimensions <= NARROW:
+def _width(dimensions: int, *, any_number: bool) -> Width:
+    if dimensions <= NARROW and not any_number:
         return (0,) * NARROW
     return np.zeros(dimensions, np.int64)
 
 
-def _padded(rows: NDArray[Number], filling: float) -> NDArray[Number]:
-    wide = np.full((len(rows), len(_width(rows.shape[1]))), filling, rows.dtype)
+def _padded(rows: NDArray[Number], filling: float, width: int) -> NDArray[Number]:
+    wide = np.full((len(rows), width), filling, rows.dtype)
     wide[:, : rows.shape[1]] = rows
     return wide
