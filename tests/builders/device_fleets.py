@@ -1,14 +1,16 @@
 """Snapshots of a few pods that share devices, that want whole ones, or partitions of one."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from device_oracle import NodeDevices, first_fit
 from snapshot_builder import SnapshotBuilder
 
+from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_snapshot
 from stowage_optimizer.model.issues import Issues
+from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.snapshot import Snapshot
 
 PROFILES = {"3g": (4, (0, 4)), "2g": (2, (0, 2, 4)), "1g": (1, (0, 1, 2, 3, 4, 5, 6))}
@@ -93,6 +95,17 @@ def random_fleet(seed: int, *, nodes: int = 2, pods: int = 5, tiers: int = 1, ru
     if running:
         _run(message, draw)
     return message
+
+
+def random_packings(
+    seeds: Iterable[int], *, nodes: int = 2, pods: int = 5, tiers: int = 1, running: bool = True
+) -> Iterator[tuple[int, Snapshot, Packing]]:
+    """Yield seeds, their fleets and the problems of these, where pods ask for devices."""
+    for seed in seeds:
+        snapshot = decoded(random_fleet(seed, nodes=nodes, pods=pods, tiers=tiers, running=running))
+        packing = reduce_snapshot(snapshot)
+        if packing.bins is not None:
+            yield seed, snapshot, packing
 
 
 def _run(message: pb.Snapshot, draw: random.Random) -> None:

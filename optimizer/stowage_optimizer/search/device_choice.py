@@ -251,15 +251,10 @@ def remember(item: int, bins: SearchBins) -> None:
 @inlined
 def give_again(item: int, at: int, bins: SearchBins) -> None:
     """Give ``item`` the devices that were remembered."""
-    if not asks(item, bins):
-        return
-    number = bins.picks[SAVED, item, 0]
-    bins.picks[CHOSEN, item, 0] = number
-    if number == AT_HOME:
-        keep(item, at, bins)
-    for index in range(number):
-        bins.picks[CHOSEN, item, 1 + index] = bins.picks[SAVED, item, 1 + index]
-        hold(bins.option[bins.picks[CHOSEN, item, 1 + index]], at, bins.take, bins.room)
+    if asks(item, bins):
+        for index in range(max(0, bins.picks[SAVED, item, 0]) + 1):
+            bins.picks[CHOSEN, item, index] = bins.picks[SAVED, item, index]
+    hold_again(item, at, bins)
 
 
 @inlined

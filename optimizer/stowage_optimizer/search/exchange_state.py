@@ -47,8 +47,6 @@ class Exchange(NamedTuple):
         A pod of the second kind in whose place one of the first would fit, shape ``(kinds, kinds)``.
     example
         A pod of each kind, shape ``(kinds,)``.
-    kind
-        Shape ``(items,)``.
     locked
         Pods that have their place in this attempt, shape ``(items,)``.
     journal
@@ -66,7 +64,6 @@ class Exchange(NamedTuple):
     cost: Ints
     swap: Indices
     example: Indices
-    kind: Indices
     locked: Flags
     journal: Indices
     version: Indices
@@ -90,7 +87,6 @@ def make_exchange(waiting: Sequence[int], arrays: SearchArrays, state: State, bi
         cost=np.full((DEPTH + 1, kinds), NEVER, np.int64),
         swap=np.full((kinds, kinds), NOWHERE, np.int32),
         example=example,
-        kind=arrays.kind,
         locked=np.zeros(items, np.bool_),
         journal=np.zeros((LONGEST, 2), np.int32),
         version=np.zeros(nodes, np.int32),
@@ -151,13 +147,13 @@ def device_of(item: int, number: int, bins: SearchBins) -> int:
 
 
 @inlined
-def has_twin(index: int, begin: int, made: Exchange, state: State, bins: SearchBins) -> bool:
+def has_twin(index: int, begin: int, made: Exchange, arrays: SearchArrays, state: State, bins: SearchBins) -> bool:
     """Return whether a pod before is as good to leave: of the same kind, at home or not, with the same first device."""
     item = made.scratch[MEMBERS, index]
     at = state.items[item, NODE]
     for other in range(begin, index):
         one = made.scratch[MEMBERS, other]
-        if made.kind[one] != made.kind[item] or state.items[one, NODE] != at:
+        if arrays.kind[one] != arrays.kind[item]:
             continue
         if (state.items[one, HOME] == at) != (state.items[item, HOME] == at):
             continue
@@ -211,9 +207,6 @@ def undo(length: int, made: Exchange, arrays: SearchArrays, state: State, bins: 
             if state.items[item, HOME] == origin:
                 made.status[MOVES] -= 1
             made.locked[item] = False
-    # A pod that was put and taken back may be one that has left before, and still is to be placed.
-    for index in range(made.status[LENGTH]):
-        made.locked[made.journal[index, ITEM]] = True
 
 
 @inlined

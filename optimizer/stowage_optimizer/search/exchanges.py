@@ -132,7 +132,7 @@ def _tables(made: Exchange, arrays: SearchArrays, state: State, bins: SearchBins
                 made.cost[0, kind] = 0
             other = state.nodes[at, FIRST]
             while other >= 0:
-                of = made.kind[other]
+                of = arrays.kind[other]
                 # Any will do; another one each time.
                 if of != kind and made.swap[kind, of] < 0 and would_fit(item, at, other, arrays, state, bins):
                     made.swap[kind, of] = other
@@ -152,7 +152,7 @@ def _place(
     bins: SearchBins,
 ) -> bool:  # fmt: skip
     """Place ``item`` with at most ``allowed`` more moves, and ``most`` in all; return whether it has a node."""
-    kind = made.kind[item]
+    kind = arrays.kind[item]
     budget = min(most, made.status[MOVES] + allowed)
     for step in range(len(order)):
         at = order[step]
@@ -190,15 +190,15 @@ def _come_for_few(
         return False
     tier, number, other = state.items[item, TIER], 0, state.nodes[at, FIRST]
     while other >= 0:
-        if state.items[other, TIER] >= tier and made.kind[other] != made.kind[item]:
+        if state.items[other, TIER] >= tier and arrays.kind[other] != arrays.kind[item]:
             made.scratch[MEMBERS, number] = other
             number += 1
         other = state.items[other, AFTER]
     for first in range(number):
         one = made.scratch[MEMBERS, first]
-        if made.status[MOVES] + least_moves(one, at, made, state) > budget:
+        if made.status[MOVES] + least_moves(one, at, made, arrays, state) > budget:
             continue
-        if has_twin(first, 0, made, state, bins) or not would_fit(item, at, one, arrays, state, bins):
+        if has_twin(first, 0, made, arrays, state, bins) or not would_fit(item, at, one, arrays, state, bins):
             continue
         take_off(one, made, arrays, state, bins)
         put_on(item, at, made, arrays, state, bins)
@@ -210,15 +210,17 @@ def _come_for_few(
         return False
     for first in range(number):
         one = made.scratch[MEMBERS, first]
-        if made.status[MOVES] + least_moves(one, at, made, state) >= budget:
+        if made.status[MOVES] + least_moves(one, at, made, arrays, state) >= budget:
             continue
-        if has_twin(first, 0, made, state, bins) or would_fit(item, at, one, arrays, state, bins):
+        if has_twin(first, 0, made, arrays, state, bins) or would_fit(item, at, one, arrays, state, bins):
             continue
-        rest = budget - made.status[MOVES] - least_moves(one, at, made, state)
+        rest = budget - made.status[MOVES] - least_moves(one, at, made, arrays, state)
         take_off(one, made, arrays, state, bins)
         for second in range(first + 1, number):
             other = made.scratch[MEMBERS, second]
-            if least_moves(other, at, made, state) > rest or has_twin(second, first + 1, made, state, bins):
+            if least_moves(other, at, made, arrays, state) > rest or has_twin(
+                second, first + 1, made, arrays, state, bins
+            ):
                 continue
             if not would_fit(item, at, other, arrays, state, bins):
                 continue
@@ -226,7 +228,7 @@ def _come_for_few(
             put_on(item, at, made, arrays, state, bins)
             if may_leave(one, at, made, arrays, state, bins) and may_leave(other, at, made, arrays, state, bins):
                 larger, smaller = one, other
-                if bins.kinds[made.kind[one], SIZE] < bins.kinds[made.kind[other], SIZE]:
+                if bins.kinds[arrays.kind[one], SIZE] < bins.kinds[arrays.kind[other], SIZE]:
                     larger, smaller = other, one
                 if leave(larger, at, tier, budget, made, arrays, state, bins) and leave(
                     smaller, at, tier, budget, made, arrays, state, bins
@@ -243,7 +245,7 @@ def _come_for_devices(
     item: int, at: int, budget: int, made: Exchange, arrays: SearchArrays, state: State, bins: SearchBins
 ) -> bool:
     """Put ``item`` on ``at``, from where all leave that have its devices, which are those that cost least."""
-    kind, layout, tier = made.kind[item], bins.nodes[at, LAYOUT], state.items[item, TIER]
+    kind, layout, tier = arrays.kind[item], bins.nodes[at, LAYOUT], state.items[item, TIER]
     # Several requests, or alternatives, are left to single pods that leave.
     if layout < 0 or bins.kinds[kind + 1, ASK] - bins.kinds[kind, ASK] != 1:
         return False
@@ -255,8 +257,8 @@ def _come_for_devices(
     other = state.nodes[at, FIRST]
     while other >= 0:
         price = NEVER
-        if state.items[other, TIER] >= tier and made.kind[other] != kind:
-            price = made.cost[DEPTH, made.kind[other]] + np.int64(state.items[other, HOME] == at)
+        if state.items[other, TIER] >= tier and arrays.kind[other] != kind:
+            price = made.cost[DEPTH, arrays.kind[other]] + np.int64(state.items[other, HOME] == at)
         for number in range(number_of_devices(other, bins)):
             made.price[device_of(other, number, bins)] += price
         other = state.items[other, AFTER]
@@ -294,7 +296,7 @@ def _come_for_devices(
         largest = index
         for later in range(index + 1, leaving):
             one, best = made.scratch[LEAVING, later], made.scratch[LEAVING, largest]
-            if bins.kinds[made.kind[one], SIZE] > bins.kinds[made.kind[best], SIZE]:
+            if bins.kinds[arrays.kind[one], SIZE] > bins.kinds[arrays.kind[best], SIZE]:
                 largest = later
         one = made.scratch[LEAVING, largest]
         made.scratch[LEAVING, largest] = made.scratch[LEAVING, index]

@@ -28,7 +28,7 @@ def leave(
 ) -> bool:
     """Find another place for ``item``, which has left ``at``; what fails is undone."""
     length = made.status[LENGTH]
-    if made.status[MOVES] + made.cost[DEPTH - 1, made.kind[item]] <= budget:
+    if made.status[MOVES] + made.cost[DEPTH - 1, arrays.kind[item]] <= budget:
         if _follow_chain(item, tier, budget, made, arrays, state, bins):
             return True
         undo(length, made, arrays, state, bins)
@@ -53,12 +53,12 @@ def _follow_chain(
                 continue
             other = -1 if depth == 0 or least <= 0 else state.nodes[at, FIRST]
             while other >= 0:
-                of = made.kind[other]
+                of = arrays.kind[other]
                 price = made.cost[max(0, depth - 1), of] + np.int64(state.items[other, HOME] == at)
                 size = bins.kinds[of, SIZE]
                 if (
                     (price < least or (price == least and best >= 0 and size < waste))
-                    and of != made.kind[item]
+                    and of != arrays.kind[item]
                     and not made.locked[other]
                     and state.items[other, TIER] >= tier
                     and would_fit(item, at, other, arrays, state, bins)
@@ -84,11 +84,11 @@ def _change_places(
     item: int, at: int, tier: int, budget: int, made: Exchange, arrays: SearchArrays, state: State, bins: SearchBins
 ) -> bool:
     """Have ``item``, which has left ``at``, take the place of a pod that then comes to ``at``."""
-    kind, length = made.kind[item], made.status[LENGTH]
+    kind, length = arrays.kind[item], made.status[LENGTH]
     for index in range(len(made.by_size)):
         of = made.by_size[index]
         other = made.swap[kind, of]
-        if other < 0 or made.locked[other] or made.kind[other] != of or state.items[other, TIER] < tier:
+        if other < 0 or made.locked[other] or state.items[other, TIER] < tier:
             continue
         place = state.items[other, NODE]
         if place < 0 or place == at or not may_come(other, at, state.items, arrays.allowed):
@@ -109,15 +109,15 @@ def _change_places(
 
 
 @inlined
-def least_moves(item: int, at: int, made: Exchange, state: State) -> int:
+def least_moves(item: int, at: int, made: Exchange, arrays: SearchArrays, state: State) -> int:
     """Return how many moves it takes at least that ``item`` leaves ``at``, as far as the tables tell."""
-    return int(min(made.cost[DEPTH, made.kind[item]], 1) + np.int64(state.items[item, HOME] == at))
+    return int(min(made.cost[DEPTH, arrays.kind[item]], 1) + np.int64(state.items[item, HOME] == at))
 
 
 @inlined
 def may_leave(item: int, at: int, made: Exchange, arrays: SearchArrays, state: State, bins: SearchBins) -> bool:
     """Return whether some chain or exchange may place ``item``, as far as the tables tell."""
-    kind = made.kind[item]
+    kind = arrays.kind[item]
     if made.cost[DEPTH, kind] < NEVER:
         return True
     for other in range(len(made.example)):

@@ -5,12 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from device_fleets import decoded, random_fleet
+from device_fleets import random_packings
 from device_oracle import DeviceOracle, NodeDevices, replay, some_order
 
 from stowage_optimizer.assignments.builder import NodeLoads
 from stowage_optimizer.assignments.first_fit import filled
-from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.model.packing import Packing, as_assignment
 from stowage_optimizer.search.compiling import compiled
 from stowage_optimizer.search.device_choice import give_back
@@ -33,11 +32,7 @@ def arranger_of(packing: Packing) -> Arranger:
 def test_an_order_is_found_that_first_fit_follows_wherever_there_is_one(block: int) -> None:
     """What the search says fits the scheduler must find room for; and little that fits may stay unseen."""
     seen: Counter[str] = Counter()
-    for seed in range(100 * block, 100 * block + 100):
-        snapshot = decoded(random_fleet(seed, running=False))
-        packing = reduce_snapshot(snapshot)
-        if packing.bins is None:
-            continue
+    for _, snapshot, packing in random_packings(range(100 * block, 100 * block + 100), running=False):
         arranger = arranger_of(packing)
         for node, one in enumerate(snapshot.nodes):
             layout = snapshot.device_layouts[one.device_layout]
@@ -68,11 +63,7 @@ def test_an_order_is_found_that_first_fit_follows_wherever_there_is_one(block: i
 def test_whatever_is_wanted_what_is_made_of_it_can_be_reached() -> None:
     """Search and bounds offer what knows little of devices, or nothing: only what can be carried out is published."""
     kept = 0
-    for seed in range(150):
-        snapshot = decoded(random_fleet(seed, nodes=3, pods=7, tiers=2))
-        packing = reduce_snapshot(snapshot)
-        if packing.bins is None:
-            continue
+    for seed, snapshot, packing in random_packings(range(150), nodes=3, pods=7, tiers=2):
         oracle = DeviceOracle(snapshot, packing)
         draw = random.Random(seed)  # noqa: S311 - not for secrets
         for strict in (True, False):
@@ -90,12 +81,7 @@ def test_whatever_is_wanted_what_is_made_of_it_can_be_reached() -> None:
 def test_whoever_waits_is_placed_wherever_there_is_room_and_an_order_is_known() -> None:
     """The first plan moves nobody: what it leaves out would be missing until the search is done."""
     placed = 0
-    for seed in range(150):
-        snapshot = decoded(random_fleet(seed, nodes=3, pods=7, tiers=2))
-        packing = reduce_snapshot(snapshot)
-        if packing.bins is None:
-            continue
-
+    for seed, snapshot, packing in random_packings(range(150), nodes=3, pods=7, tiers=2):
         found = filled(packing, packing.current)
 
         assert DeviceOracle(snapshot, packing).reachable(found), seed
@@ -114,12 +100,10 @@ def test_whoever_waits_is_placed_wherever_there_is_room_and_an_order_is_known() 
 @pytest.mark.parametrize("phase", [PLACING, STABILISING])
 def test_the_search_gives_back_what_it_takes(phase: int) -> None:
     """A slot that is lost or won at each step would soon say anything."""
-    for seed in range(40):
-        packing = reduce_snapshot(decoded(random_fleet(seed, nodes=4, pods=12, tiers=2)))
+    for seed, _, packing in random_packings(range(40), nodes=4, pods=12, tiers=2):
         problem = packing.problem
         bins = make_bins(problem)
-        if bins is None:
-            continue
+        assert bins is not None
         arrays = make_arrays(problem, strict=True)
         state = make_state(arrays, problem.tiers, seed)
         start = Repairer(problem, strict=True).repair(problem.home)

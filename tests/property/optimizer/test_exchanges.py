@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from device_builder import DeviceBuilder, shared
-from device_fleets import decoded, random_fleet
+from device_fleets import decoded, random_packings
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.model.problem import NOWHERE, Indices, Problem
@@ -72,11 +72,8 @@ def test_two_pods_change_places_for_one_that_waits(most_moves: int | None, waiti
 def test_whatever_is_tried_room_and_devices_add_up() -> None:
     """An attempt that was undone by half would place pods on devices that others have."""
     placed = moved = 0
-    for seed in range(80):
-        packing = reduce_snapshot(decoded(random_fleet(seed, nodes=5, pods=16, tiers=2)))
+    for seed, _, packing in random_packings(range(80), nodes=5, pods=16, tiers=2):
         problem = packing.problem
-        if problem.bins is None:
-            continue
         for most_moves in (1, 3, None):
             start, node = exchanged(problem, most_moves)
 
