@@ -17,6 +17,17 @@ const (
 	Consolidate Objective = "Consolidate"
 )
 
+// Maximized is what plans that give waiting pods a node maximize, tier by tier.
+type Maximized string
+
+const (
+	// Pods counts each pod that has a node as one. It is meant where nothing is said.
+	Pods Maximized = "Pods"
+	// Devices counts the devices that the pods with a node ask for, whole ones and parts. A pod without devices counts as a
+	// hundredth of one.
+	Devices Maximized = "Devices"
+)
+
 // EmptiedNodes says what becomes of emptied nodes.
 type EmptiedNodes string
 

@@ -60,7 +60,9 @@ type Spec struct {
 	Abort            bool          `json:"abort,omitempty"`
 	// Objective is Place where it is left out.
 	Objective Objective `json:"objective,omitempty"`
-	Scope     `json:",inline"`
+	// Maximize is for plans to place pods; empty: as the release says.
+	Maximize Maximized `json:"maximize,omitempty"`
+	Scope    `json:",inline"`
 	// LeastGain is the least gain of a node that is emptied, as in "0.5"; empty: any. It and EmptiedNodes are for plans
 	// that consolidate.
 	LeastGain    string       `json:"leastGain,omitempty"`
@@ -97,6 +99,16 @@ type Tier struct {
 	Placed       int32 `json:"placed"`
 	UpperBound   int32 `json:"upperBound"`
 	Optimal      bool  `json:"optimal"`
+	// Devices is there if the plan maximizes devices. The bound and Optimal are proved of it, not of the pods.
+	Devices *TierDevices `json:"devices,omitempty"`
+}
+
+// TierDevices are the devices that the pods of a tier with a node ask for, as in "7.5". A pod without devices counts as 0.01.
+type TierDevices struct {
+	PlacedBefore string `json:"placedBefore"`
+	Placed       string `json:"placed"`
+	// UpperBound is empty where something was left aside.
+	UpperBound string `json:"upperBound,omitempty"`
 }
 
 // Class is what the pods of one class need. A restarted scheduler uses it to reserve their room: by then the moved pods

@@ -76,7 +76,7 @@ func (r *Record) PlanSpec(moves *int32) packingplan.Spec {
 		ExecutionMode: mode, Trigger: Trigger, TimeLimitSeconds: r.Spec.TimeLimitSeconds, Objective: r.Spec.Objective,
 		Scope: packingplan.Scope{SchedulerNames: r.Spec.SchedulerNames, NodeSelector: r.Spec.NodeSelector,
 			NamespaceSelector: r.Spec.NamespaceSelector, MaxMoves: moves, CoolDownSeconds: r.Spec.CoolDownSeconds},
-		LeastGain: r.Spec.LeastGain, EmptiedNodes: r.Spec.EmptiedNodes,
+		Maximize: r.Spec.Maximize, LeastGain: r.Spec.LeastGain, EmptiedNodes: r.Spec.EmptiedNodes,
 	}
 }
 

@@ -47,6 +47,7 @@ type Spec struct {
 // Scope is what a policy hands on to each of its plans.
 type Scope struct {
 	Objective         packingplan.Objective    `json:"objective,omitempty"`
+	Maximize          packingplan.Maximized    `json:"maximize,omitempty"`
 	SchedulerNames    []string                 `json:"schedulerNames,omitempty"`
 	NodeSelector      *metav1.LabelSelector    `json:"nodeSelector,omitempty"`
 	NamespaceSelector *metav1.LabelSelector    `json:"namespaceSelector,omitempty"`

@@ -413,6 +413,34 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// One pod of eight GPUs is more than two of one, where devices are counted; a plan of the optimiser must be better by what
+// it was asked to maximize.
+func TestAPlanIsBetterByWhatItMaximizes(t *testing.T) {
+	eightForTwo := contract.Plan{SnapshotId: "s1", Placements: placements("eight", "n1"), Evictions: evictions("one", "n1", "other", "n1")}
+	twoForEight := contract.Plan{SnapshotId: "s1", Placements: placements("one", "n1", "other", "n1"), Evictions: evictions("eight", "n1")}
+	for name, c := range map[string]struct {
+		message *contract.Plan
+		devices bool
+		want    plan.Reason
+	}{
+		"eight for two, devices": {&eightForTwo, true, ""}, "eight for two, pods": {&eightForTwo, false, plan.NotBetter},
+		"two for eight, devices": {&twoForEight, true, plan.NotBetter}, "two for eight, pods": {&twoForEight, false, ""},
+	} {
+		runs := map[*contract.Plan][2]string{&eightForTwo: {"", "n1"}, &twoForEight: {"n1", ""}}[c.message]
+		s := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1")}, Rules: snapshot.Rules{
+			SchedulerName: "default-scheduler", CountsDevices: c.devices}, Pods: []*v1.Pod{
+			pod("eight", runs[0], "4G", 0), pod("one", runs[1], "2G", 0), pod("other", runs[1], "2G", 0)}})
+		if c.devices {
+			s.Pods["eight"].Worth, s.Pods["one"].Worth, s.Pods["other"].Worth = 800, 100, 100
+		}
+		_, err := plan.Decode(c.message, s, plan.Paper)
+
+		if got := reasonOf(t, err); got != c.want {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
 // sharing has two nodes whose two devices pods share, and two pods that ask for such: one waits, one runs. A third asks for none.
 func sharing() *snapshot.Snapshot {
 	s := snapshot.Build(snapshot.Input{ID: "s1", Nodes: []*v1.Node{node("n1"), node("n2")},

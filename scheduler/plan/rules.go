@@ -145,15 +145,15 @@ func checkUnits(plan *Plan, _ *snapshot.Snapshot) error {
 	return nil
 }
 
-// checkImprovement: from the highest priority down, the first priority with any change has more pods placed than before.
-// So no pod is disrupted only for pods of lower priority.
-func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
-	gains, disrupted := map[int32]int{}, map[int32]int{}
+// checkImprovement: from the highest priority down, the first priority with any change has more pods placed than before, or
+// more devices. So no pod is disrupted only for pods of lower priority.
+func checkImprovement(plan *Plan, on *snapshot.Snapshot) error {
+	gains, disrupted := map[int32]int64{}, map[int32]int{}
 	for _, placement := range plan.Placements {
-		gains[placement.Pod.Priority]++
+		gains[placement.Pod.Priority] += placement.Pod.Worth
 	}
 	for _, eviction := range plan.Evictions {
-		gains[eviction.Pod.Priority]--
+		gains[eviction.Pod.Priority] -= eviction.Pod.Worth
 	}
 	for _, pod := range plan.Disrupted() {
 		disrupted[pod.Priority]++
@@ -165,12 +165,12 @@ func checkImprovement(plan *Plan, _ *snapshot.Snapshot) error {
 		case gain > 0:
 			return nil
 		case gain < 0:
-			return refuse(NotBetter, "%d pods fewer of priority %d", -gain, priority)
+			return refuse(NotBetter, "%s fewer of priority %d", on.Counted(-gain), priority)
 		case disrupted[priority] > 0:
 			return refuse(NotBetter, "%d pods of priority %d are disrupted, and none is gained", disrupted[priority], priority)
 		}
 	}
-	return refuse(NotBetter, "as many pods of every priority as before")
+	return refuse(NotBetter, "as many %s of every priority as before", on.Counts())
 }
 
 // checkStrict: an evicted pod makes room for a placed one of strictly higher priority that may preempt.

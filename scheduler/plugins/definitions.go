@@ -46,12 +46,13 @@ func lackingDefinitions(served openapi.Client) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asking for the API's schema: %w", err)
 	}
-	hasObjective, hasTurns, hasPolicies := false, false, false
+	hasObjective, hasMaximize, hasTurns, hasPolicies := false, false, false, false
 	if document.Components != nil {
 		for name, of := range document.Components.Schemas {
 			switch name[strings.LastIndex(name, ".")+1:] { // as in dev.stowage.v1alpha1.PackingPlan
 			case packingplan.Kind:
 				_, hasObjective = of.Properties["spec"].Properties["objective"]
+				_, hasMaximize = of.Properties["spec"].Properties["maximize"]
 				if moves := of.Properties["status"].Properties["moves"]; moves.Items != nil && moves.Items.Schema != nil {
 					_, hasTurns = moves.Items.Schema.Properties["turn"]
 				}
@@ -63,6 +64,9 @@ func lackingDefinitions(served openapi.Client) ([]string, error) {
 	var lacking []string
 	if !hasObjective {
 		lacking = append(lacking, packingplan.Kind+".spec.objective")
+	}
+	if !hasMaximize {
+		lacking = append(lacking, packingplan.Kind+".spec.maximize")
 	}
 	if !hasTurns {
 		lacking = append(lacking, packingplan.Kind+".status.moves.turn")

@@ -14,14 +14,15 @@ import (
 func TestOldDefinitionsAreKnownByWhatTheyLack(t *testing.T) {
 	const plan, policy = `"dev.stowage.v1alpha1.PackingPlan"`, `"dev.stowage.v1alpha1.PackingPolicy"`
 	const older = `{"properties": {"spec": {"properties": {"abort": {}}}}}`
-	const objective = `"spec": {"properties": {"objective": {}}}`
+	const objective = `"spec": {"properties": {"objective": {}, "maximize": {}}}`
 	const present = `{"properties": {` + objective + `, "status": {"properties": {"moves": {"items": {"properties": {"turn": {}}}}}}}}`
 	for text, c := range map[string]struct {
 		schemas string
 		lacking []string
 	}{
-		"this version":           {plan + ":" + present + "," + policy + ": {}", nil},
-		"the version before":     {plan + ":" + older, []string{"PackingPlan.spec.objective", "PackingPlan.status.moves.turn", "PackingPolicy"}},
+		"this version": {plan + ":" + present + "," + policy + ": {}", nil},
+		"the version before": {plan + ":" + older, []string{"PackingPlan.spec.objective", "PackingPlan.spec.maximize",
+			"PackingPlan.status.moves.turn", "PackingPolicy"}},
 		"no turns of pods":       {plan + `:{"properties": {` + objective + `}},` + policy + ": {}", []string{"PackingPlan.status.moves.turn"}},
 		"no definition of plans": {"", []string{"PackingPlan", "PackingPolicy"}},
 	} {

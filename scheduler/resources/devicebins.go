@@ -24,6 +24,8 @@ type bins struct {
 	// asks are those for such devices.
 	asks  sets.Set[string]
 	takes map[string][]*contract.DeviceTake
+	// parts are those of a device that the asks take at least.
+	parts map[string]float64
 	nodes map[string]*nodeBins
 }
 
@@ -120,6 +122,7 @@ func (c *Catalogue) binsOf(now *state, reasons map[string]sets.Set[string]) *bin
 		}
 		start = end
 	}
+	made.parts = partsOf(made.takes, maker.layouts)
 	for _, takes := range made.takes {
 		slices.SortFunc(takes, func(a, b *contract.DeviceTake) int { return cmp.Compare(a.DeviceKind, b.DeviceKind) })
 	}

@@ -42,6 +42,8 @@ type classes struct {
 	found      map[string]*class
 	// requests are those for devices that pods share or that overlap, by their IDs.
 	requests map[string]*contract.DeviceRequest
+	// countsDevices: a pod counts by what it asks for.
+	countsDevices bool
 }
 
 func (c *classes) of(id string, known *known) *class {
@@ -51,6 +53,9 @@ func (c *classes) of(id string, known *known) *class {
 		found = &class{message: c.message(id, identityOf(pod, known.requests, c.book), known.requests, c.by.read(pod)),
 			budgets: c.budgets.of(pod)}
 		c.addRequests(found.message, pod)
+		if c.countsDevices {
+			found.message.Worth = worthOf(c.book.HundredthsOfDevices(pod))
+		}
 		if !found.seal() {
 			found.strip(notText)
 		}

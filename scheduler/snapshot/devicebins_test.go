@@ -79,6 +79,27 @@ func TestDevicesThatPodsShareAreToldAndWhoHoldsThem(t *testing.T) {
 	}
 }
 
+// The optimiser places what counts most, so it must be told what each pod counts; and a proof of the one is none of the other.
+func TestPodsCountByTheirDevicesWhereDevicesAreCounted(t *testing.T) {
+	third, plain := aPod("third", "", claiming("third")), aPod("plain", "")
+	input := withBook(t, []*v1.Pod{third, plain}, ofModel("any", ""), shared("a", "b"), shareOf("third", "33", "100"))
+	pods := snapshot.Build(input)
+	input.Rules.CountsDevices = true
+	devices := snapshot.Build(input)
+
+	for _, one := range pods.Message.PodClasses {
+		if one.Worth != 0 {
+			t.Errorf("where pods are counted, class %s counts %d", one.Id, one.Worth)
+		}
+	}
+	if got := [2]int64{devices.Pods[third.UID].Worth, devices.Pods[plain.UID].Worth}; got != [2]int64{133, 1} {
+		t.Errorf("the pods count %v", got)
+	}
+	if pods.Fingerprint() == devices.Fingerprint() {
+		t.Error("two questions have one fingerprint")
+	}
+}
+
 // Devices are allocated to one request after the other, and whoever replaces a pod asks in the same order.
 func TestTheOrderOfRequestsForDevicesMakesAClass(t *testing.T) {
 	one, other, same := aPod("one", "", claiming("up")), aPod("other", "", claiming("down")), aPod("same", "n1", claiming("up"))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 
 	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
@@ -29,6 +30,34 @@ func (c *classes) addRequests(of *contract.PodClass, pod *v1.Pod) {
 // requestMessages are those of all requests, in order.
 func (c *classes) requestMessages() []*contract.DeviceRequest {
 	return slices.SortedFunc(maps.Values(c.requests), func(a, b *contract.DeviceRequest) int { return cmp.Compare(a.Id, b.Id) })
+}
+
+// largestWorth is the most that the optimiser takes: more devices than a node has.
+const largestWorth = 1 << 11
+
+// worthOf is what a pod counts that asks for so many hundredths of devices. 0 is 1, so that a pod without devices is placed
+// where it costs none.
+func worthOf(hundredths int64) int64 { return min(hundredths, largestWorth) }
+
+// Counted is so much of what the pods of a tier count, in words.
+func (s *Snapshot) Counted(worth int64) string {
+	if s.CountsDevices {
+		return InDevices(worth) + " " + s.Counts()
+	}
+	return strconv.FormatInt(worth, 10) + " " + s.Counts()
+}
+
+// Counts is what is counted, in a word.
+func (s *Snapshot) Counts() string {
+	if s.CountsDevices {
+		return "devices"
+	}
+	return "pods"
+}
+
+// InDevices are so many hundredths as a number of devices.
+func InDevices(hundredths int64) string {
+	return strconv.FormatFloat(float64(hundredths)/100, 'f', -1, 64)
 }
 
 // addDevices adds the devices that pods share or that overlap, and who holds them. A node of which this cannot be told, or not

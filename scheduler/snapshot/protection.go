@@ -48,6 +48,8 @@ type Rules struct {
 	// InTurn has the pods of a disruption budget leave one after the other, each when the budget allows it again: one that
 	// allows a disruption now allows them all.
 	InTurn bool
+	// CountsDevices has pods count by the devices that they ask for where the pods of a tier with a node are counted.
+	CountsDevices bool
 }
 
 // Scope selects by label the nodes that pods may leave and go to, and the namespaces of the pods. Nil selects all.

@@ -97,6 +97,8 @@ type Pod struct {
 	Exempt bool
 	// Unsupported is set if no plan may place the pod.
 	Unsupported bool
+	// Worth is what it counts among the pods of a tier that have a node: 1, or hundredths of devices.
+	Worth int64
 	// atRest is the reason that will hold once the pod has settled on a node.
 	atRest  string
 	message *contract.Pod
@@ -117,6 +119,8 @@ type Snapshot struct {
 	Classes Classes
 	// NextChange is when the first of the rules that protect pods only for now may end; zero: none ends by itself.
 	NextChange time.Time
+	// CountsDevices: see Rules.
+	CountsDevices bool
 
 	classes   map[string]*class
 	book      *resources.Book
@@ -151,6 +155,8 @@ func Build(input Input) *Snapshot {
 		Nodes:   make(map[string]*Node, len(input.Nodes)),
 		Pods:    make(map[types.UID]*Pod, len(input.Pods)),
 		Message: &contract.Snapshot{Id: input.ID},
+
+		CountsDevices: input.Rules.CountsDevices,
 
 		forbidden: sets.New[Pair](),
 	}
@@ -239,7 +245,8 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	pods := cache.of(input.Pods)
 	s.Classes = cache.use(selectedLabels(input, pods))
 	found := &classes{by: s.Classes, namespaces: input.Namespaces, volumes: input.Volumes, budgets: budgets,
-		book: cache.book, found: map[string]*class{}, requests: map[string]*contract.DeviceRequest{}}
+		book: cache.book, found: map[string]*class{}, requests: map[string]*contract.DeviceRequest{},
+		countsDevices: input.Rules.CountsDevices}
 	namespaces := make(map[string]*v1.Namespace, len(input.Namespaces))
 	for _, one := range input.Namespaces {
 		namespaces[one.Name] = one
@@ -282,6 +289,7 @@ func (s *Snapshot) addPod(of *subject) {
 		Node:        of.node,
 		Budgets:     of.class.budgets,
 		Unsupported: len(class.Unsupported) > 0,
+		Worth:       max(1, class.Worth),
 	}
 	if of.controller != nil {
 		pod.Owner = of.controller.UID

@@ -43,7 +43,11 @@ func (l *loop) solveAutomatic(ctx context.Context) {
 	}
 	create, cancel := context.WithTimeout(ctx, records.APITimeout)
 	defer cancel()
-	record, err := l.records.Store.Create(create, packingplan.Spec{ExecutionMode: packingplan.Execute, Trigger: string(l.args.Trigger)})
+	spec := packingplan.Spec{ExecutionMode: packingplan.Execute, Trigger: string(l.args.Trigger)}
+	if l.args.Maximize != packingplan.Pods {
+		spec.Maximize = l.args.Maximize
+	}
+	record, err := l.records.Store.Create(create, spec)
 	if err != nil {
 		l.plugin.logger.Error(err, "Nothing is solved that cannot be recorded; is the PackingPlan CRD installed?")
 		l.plugin.Trigger.Failed()

@@ -29,6 +29,7 @@ from stowage_testbed.whatif.outcome import (
     Immovable,
     Outcome,
     Ranking,
+    counts_pods,
     leaving_in_turn,
     nodes_in_use,
     outcome_of,
@@ -109,6 +110,8 @@ class _Answer:
         found, plan, unread = self._found, self._placing.plan, self._inventory.unread
         names = " or ".join(self._engine.limits.release.schedulers)
         about = f"pods that wait for {names}, and plans within the rules for running pods"
+        if not self._ranking.counts_pods:
+            about += "; devices are counted, not pods"
         if self._of_another_minor:
             about += f", with the plugins of Kubernetes {self._inventory.minor}"
         if NO_BUDGETS in unread:
@@ -286,8 +289,9 @@ def helped(
     more = Counter(classes[one.pod_uid] for one in plan.placements)
     more.subtract(classes[uid] for uid in found.placed)
     gained = {one: number for one, number in more.items() if number > 0}
+    proved = plan.optimal and counts_pods(snapshot)
     if not gained:
-        return Helped(everyone=plan.optimal)
+        return Helped(everyone=proved)
     gone = {one.pod_uid for one in plan.moves} | {one.pod_uid for one in plan.evictions}
     disrupted = [pod for pod in snapshot.pods if pod.uid in gone]
     rules = sorted({pod.immovable_reason for pod in disrupted} & CHANGEABLE)
@@ -308,7 +312,7 @@ def helped(
     for name, number in (("maxMoves", len(plan.moves)), ("maxEvictions", len(plan.evictions))):
         if number > limits.get(name, number):
             changes.append(f"the limit of {limit_in_words(name, limits[name])}")
-    return Helped(gained, tuple(rules), tuple(changes), plan.optimal)
+    return Helped(gained, tuple(rules), tuple(changes), proved)
 
 
 def still_pending(

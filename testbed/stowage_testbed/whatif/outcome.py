@@ -46,12 +46,20 @@ def outcome_of(snapshot: pb.Snapshot, plan: pb.Plan, continued: Continued | None
     return Outcome(plan, placed, reasons, frozenset(added))
 
 
+def counts_pods(snapshot: pb.Snapshot) -> bool:
+    """Return whether plans maximize pods; else it is what these ask for in devices."""
+    return all(one.worth <= 1 for one in snapshot.pod_classes)
+
+
 class Ranking:
     """Counts the pods that have a node, by priority and above, the highest first."""
 
     def __init__(self, snapshot: pb.Snapshot) -> None:
         classes = {one.id: one.priority for one in snapshot.pod_classes}
         self.of_pod = {pod.uid: classes[pod.class_id] for pod in snapshot.pods}
+        self.counts_pods = counts_pods(snapshot)
+        worth = {one.id: max(1, one.worth) for one in snapshot.pod_classes}
+        self.worth = {pod.uid: worth[pod.class_id] for pod in snapshot.pods}
         self.priorities = sorted(set(self.of_pod.values()), reverse=True)
         self.before = self._from_above(Counter(classes[pod.class_id] for pod in snapshot.pods if pod.node))
         self.all = self._from_above(Counter(self.of_pod.values()))
@@ -62,19 +70,31 @@ class Ranking:
         gained.subtract(self.of_pod[one.pod_uid] for one in found.plan.evictions)
         return self._from_above(gained)
 
+    def worths(self, found: Outcome) -> list[int]:
+        """Return what the release maximizes, pods or devices, of each priority and above."""
+        gained = Counter[int]()
+        for uid in found.placed:
+            gained[self.of_pod[uid]] += self.worth[uid]
+        for one in found.plan.evictions:
+            gained[self.of_pod[one.pod_uid]] -= self.worth[one.pod_uid]
+        return self._from_above(gained)
+
     def better(self, one: Outcome, other: Outcome) -> bool:
-        """Return whether one places more, the highest priority first, or as many with less disruption."""
-        return (self.gains(one), -one.disruptions) > (self.gains(other), -other.disruptions)
+        """Return whether one is better by priority, the highest first, or as good with less disruption."""
+        return (self.worths(one), -one.disruptions) > (self.worths(other), -other.disruptions)
 
     def tiers(self, found: Outcome, plan: pb.Plan) -> tuple[Tier, ...]:
-        """Return the outcome by tiers, with what is proved of each as long as those above got what the plan gives."""
+        """Return the outcome by tiers, with what is proved of each as long as those above got what the plan gives.
+
+        Bounds on devices say nothing of how many pods there could be.
+        """
         proved = {one.priority: one for one in plan.tiers}
         holds, tiers = True, []
         for priority, before, gain, every in zip(
             self.priorities, self.before, self.gains(found), self.all, strict=True
         ):
             after, most, one = before + gain, every, proved.get(priority)
-            if one is not None and holds:
+            if one is not None and holds and self.counts_pods:
                 unseen = max(before - one.placed_before, 0)
                 most = max(after, min(every, one.upper_bound + unseen))
                 holds = after - unseen == one.placed
@@ -83,7 +103,7 @@ class Ranking:
 
     def curve(self, plan: pb.Plan, now: Outcome, found: Outcome) -> tuple[tuple[int, int], ...]:
         """Return how many more pods have a node with at most so many moves, ascending; with none, as things are."""
-        if not found.plan.moves:
+        if not (found.plan.moves and self.counts_pods):
             return ()
         before = max((one.placed_before for one in plan.tiers), default=0)
         points = [(0, len(now.placed)), *((one.moves, one.placed - before) for one in plan.gain_by_moves)]

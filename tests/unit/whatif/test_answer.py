@@ -126,6 +126,17 @@ def test_a_plan_is_told_by_what_its_moves_admit_and_gain(world: World) -> None:
     assert told.tiers == (Tier(9, 0, 1, 1), Tier(0, 1, 3, 3))
 
 
+def test_bounds_on_devices_are_not_told_as_bounds_on_pods(world: World) -> None:
+    """A release that maximizes devices may leave pods without a node that there is room for."""
+    nothing(world, optimal=True)
+    world.snapshot.pod_classes[1].worth = 800
+
+    told = found(world)
+
+    assert told.tiers == (Tier(9, 0, 0, 1), Tier(0, 1, 1, 3))
+    assert told.proof.about.endswith("devices are counted, not pods")
+
+
 def test_what_nodes_cost_is_told_and_which_have_no_price(world: World) -> None:
     """A label may be missing or misspelt: who pays must know."""
     world.snapshot.nodes[0].hourly_price_micros = 384_000

@@ -80,6 +80,8 @@ type PriorityOptimizerArgs struct {
 	Strategy string `json:"strategy,omitempty"`
 	// Policy is Strict or Paper.
 	Policy Policy `json:"policy,omitempty"`
+	// Maximize is Pods or Devices: what plans to place pods maximize, tier by tier, unless a PackingPlan says.
+	Maximize packingplan.Maximized `json:"maximize,omitempty"`
 	// Workers is the number of threads a solve may use; 0 means all cores.
 	Workers int32 `json:"workers,omitempty"`
 	// Seed seeds every random choice of the optimiser.
@@ -141,6 +143,7 @@ func Default() *PriorityOptimizerArgs {
 		MaxHoldShare:        0.05,
 		Strategy:            "lexicographic",
 		Policy:              PolicyStrict,
+		Maximize:            packingplan.Pods,
 		PlanTimeoutSeconds:  60,
 		StepTimeoutSeconds:  20,
 		ReadyTimeoutSeconds: 120,
@@ -165,6 +168,7 @@ func Decode(object runtime.Object) (*PriorityOptimizerArgs, error) {
 		usual := Default()
 		args.Socket, args.Trigger = cmp.Or(args.Socket, usual.Socket), cmp.Or(args.Trigger, usual.Trigger)
 		args.Strategy, args.Policy = cmp.Or(args.Strategy, usual.Strategy), cmp.Or(args.Policy, usual.Policy)
+		args.Maximize = cmp.Or(args.Maximize, usual.Maximize)
 		return validate(args)
 	})
 }
@@ -218,6 +222,7 @@ func (a *PriorityOptimizerArgs) Rules(schedulerName string) snapshot.Rules {
 		KeepNotReady:        !a.EvictNotReady,
 		KeepRollouts:        !a.EvictDuringRollout,
 		Namespaces:          selectorOf(a.NamespaceSelector),
+		CountsDevices:       a.Maximize == packingplan.Devices,
 	}
 }
 
@@ -229,6 +234,10 @@ func RulesFor(record *packingplan.Record, rules snapshot.Rules) snapshot.Rules {
 	}
 	// Nothing waits for such a plan, so that its evictions can.
 	rules.InTurn = record.Consolidates()
+	if spec.Maximize != "" {
+		rules.CountsDevices = spec.Maximize == packingplan.Devices
+	}
+	rules.CountsDevices = rules.CountsDevices && !record.Consolidates()
 	rules.Scope = snapshot.Scope{Nodes: selectorOf(spec.NodeSelector), Namespaces: selectorOf(spec.NamespaceSelector)}
 	return rules
 }
@@ -260,6 +269,7 @@ const (
 var (
 	triggers     = []gate.TriggerType{gate.Manual, gate.OnUnschedulable, gate.Periodic, gate.Batch}
 	policies     = []Policy{PolicyStrict, PolicyPaper}
+	maximized    = []packingplan.Maximized{packingplan.Pods, packingplan.Devices}
 	strategyName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$`)
 )
 
@@ -323,6 +333,9 @@ func validateWords(args *PriorityOptimizerArgs) field.ErrorList {
 	}
 	if !slices.Contains(policies, args.Policy) {
 		errs = append(errs, field.NotSupported(field.NewPath("policy"), args.Policy, policies))
+	}
+	if !slices.Contains(maximized, args.Maximize) {
+		errs = append(errs, field.NotSupported(field.NewPath("maximize"), args.Maximize, maximized))
 	}
 	if !strategyName.MatchString(args.Strategy) {
 		errs = append(errs, field.Invalid(field.NewPath("strategy"), args.Strategy,

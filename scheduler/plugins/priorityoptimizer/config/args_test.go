@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 )
 
@@ -34,7 +35,7 @@ func TestArgsMayBeLeftOut(t *testing.T) {
 func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	_, err := Decode(rawArgs(`{
 		"apiVersion": "stowage.dev/v9", "kind": "Other", "socket": "relative.sock", "trigger": "Sometimes",
-		"policy": "Lax", "strategy": "Pa per", "settleSeconds": -1, "intervalSeconds": 0,
+		"policy": "Lax", "maximize": "Nodes", "strategy": "Pa per", "settleSeconds": -1, "intervalSeconds": 0,
 		"batchPods": 0, "batchSeconds": 0,
 		"timeLimitSeconds": 0, "planTimeoutSeconds": 0, "workers": -2, "seed": -1, "historyLimit": 0,
 		"maxGracePeriodSeconds": -1,
@@ -43,7 +44,7 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("want an error")
 	}
-	for _, field := range []string{"apiVersion", "kind", "socket", "trigger", "policy", "strategy",
+	for _, field := range []string{"apiVersion", "kind", "socket", "trigger", "policy", "maximize", "strategy",
 		"settleSeconds", "intervalSeconds", "batchPods", "batchSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
 		"historyLimit", "maxGracePeriodSeconds", "protectedNamespaces[0]", "timeLimit:", "seed"} {
 		if !strings.Contains(err.Error(), field) {
@@ -63,6 +64,26 @@ func TestArgsAreDecodedStrictly(t *testing.T) {
 	} {
 		if _, err := Decode(rawArgs(text)); err == nil {
 			t.Errorf("%s: want an error for %s", name, text)
+		}
+	}
+}
+
+// A user may ask for one plan otherwise than the release is set; a plan that empties nodes places no pods.
+func TestAPlanMaximizesWhatItSaysOrElseWhatTheReleaseIsSetTo(t *testing.T) {
+	for _, c := range []struct {
+		set, said packingplan.Maximized
+		objective packingplan.Objective
+		devices   bool
+	}{
+		{packingplan.Pods, "", packingplan.Place, false}, {packingplan.Devices, "", packingplan.Place, true},
+		{packingplan.Pods, packingplan.Devices, packingplan.Place, true}, {packingplan.Devices, packingplan.Pods, packingplan.Place, false},
+		{packingplan.Devices, "", packingplan.Consolidate, false},
+	} {
+		args, record := Default(), &packingplan.Record{}
+		args.Maximize, record.Spec.Maximize, record.Spec.Objective = c.set, c.said, c.objective
+
+		if got := RulesFor(record, args.Rules("ours")).CountsDevices; got != c.devices {
+			t.Errorf("%+v: devices are counted: %t", c, got)
 		}
 	}
 }

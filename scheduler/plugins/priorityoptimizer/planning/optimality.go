@@ -26,6 +26,8 @@ type optimality struct {
 	asked, waiting int
 	// omitted is what the problem lacks of the cluster's.
 	omitted []string
+	// devices: more is more devices, not more pods.
+	devices bool
 	// consolidates: it is about nodes in use, not about waiting pods.
 	consolidates bool
 	// irremovable are the nodes of the scope that no such plan empties, each with the annotation that keeps it.
@@ -71,7 +73,7 @@ func Proves(seen *snapshot.Snapshot, found *contract.Plan) bool {
 // optimalityOf is what the answer to the snapshot proves; nil is no answer. moveLimit is nil where plans may have any
 // number.
 func optimalityOf(seen *snapshot.Snapshot, answer *contract.SolveUpdate, moveLimit *int32) optimality {
-	made := optimality{waiting: seen.WaitingFrom(math.MinInt32)}
+	made := optimality{waiting: seen.WaitingFrom(math.MinInt32), devices: seen.CountsDevices}
 	made.asked = made.waiting - seen.WaitingOmitted()
 	if made.waiting == 0 {
 		made.solved = true // no pod waits, so there is nothing to be better at
@@ -155,6 +157,9 @@ const irremovableShown = 3
 // message is what is proved: all of it in the given words, or of which part; and by what rule nodes are left alone.
 func (o *optimality) message(all string) string {
 	said := o.proof(all)
+	if o.devices && o.solved && o.waiting > 0 {
+		said += "; devices are counted, not pods"
+	}
 	if len(o.irremovable) == 0 {
 		return said
 	}
@@ -187,6 +192,9 @@ func (s *Session) describe(made optimality, now time.Time) {
 		for i := range status.Tiers {
 			tier := &status.Tiers[i]
 			tier.Optimal, tier.UpperBound = false, tier.PlacedBefore+int32(s.Snapshot.WaitingFrom(tier.Priority))
+			if tier.Devices != nil {
+				tier.Devices.UpperBound = ""
+			}
 		}
 	}
 	reason := reasonProved
@@ -218,7 +226,7 @@ func conditionReason(label string) string {
 	return reason
 }
 
-func describeAnswer(status *packingplan.Status, answer *contract.SolveUpdate) {
+func describeAnswer(status *packingplan.Status, answer *contract.SolveUpdate, on *snapshot.Snapshot) {
 	status.EndReason = endReason(answer)
 	if answer.Strategy != "" {
 		status.Strategy = answer.Strategy
@@ -231,10 +239,37 @@ func describeAnswer(status *packingplan.Status, answer *contract.SolveUpdate) {
 	}
 	tiers := answer.Plan.GetTiers()
 	for _, tier := range tiers[:min(len(tiers), records.MaxTiers)] {
-		status.Tiers = append(status.Tiers, packingplan.Tier{
-			Priority: tier.Priority, PlacedBefore: tier.PlacedBefore, Placed: tier.Placed,
-			UpperBound: tier.UpperBound, Optimal: tier.Optimal})
+		made := packingplan.Tier{Priority: tier.Priority, PlacedBefore: tier.PlacedBefore, Placed: tier.Placed,
+			UpperBound: tier.UpperBound, Optimal: tier.Optimal}
+		if on.CountsDevices {
+			made.Devices = &packingplan.TierDevices{PlacedBefore: snapshot.InDevices(int64(tier.PlacedBefore)),
+				Placed: snapshot.InDevices(int64(tier.Placed)), UpperBound: snapshot.InDevices(int64(tier.UpperBound))}
+			made.PlacedBefore, made.Placed = countPods(tier.Priority, on, answer.Plan)
+			made.UpperBound = made.PlacedBefore + int32(on.WaitingFrom(tier.Priority))
+		}
+		status.Tiers = append(status.Tiers, made)
 	}
+}
+
+// countPods counts the pods of at least that priority that have a node before and after the plan.
+func countPods(priority int32, on *snapshot.Snapshot, of *contract.Plan) (before, after int32) {
+	for _, pod := range on.Pods {
+		if pod.Node != "" && pod.Priority >= priority {
+			before++
+		}
+	}
+	after = before
+	for _, one := range of.GetPlacements() {
+		if pod := on.Pods[types.UID(one.GetPodUid())]; pod != nil && pod.Priority >= priority {
+			after++
+		}
+	}
+	for _, one := range of.GetEvictions() {
+		if pod := on.Pods[types.UID(one.GetPodUid())]; pod != nil && pod.Priority >= priority {
+			after--
+		}
+	}
+	return before, after
 }
 
 // describeProtected lists the rules that protected running pods from the plan, and how many pods wait because of them.

@@ -92,7 +92,7 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 		}
 		status := &s.Record.Status
 		if c.answer != nil {
-			describeAnswer(status, c.answer)
+			describeAnswer(status, c.answer, s.Snapshot)
 		}
 
 		s.describe(s.optimality(), time.Now())
@@ -107,6 +107,36 @@ func TestAProofOfASmallerProblemIsNotToldAsOneOfTheCluster(t *testing.T) {
 		if tier := status.Tiers[0]; tier.UpperBound != c.bound || tier.Optimal != status.Optimal {
 			t.Errorf("%s: tier %+v, want the bound %d", name, tier, c.bound)
 		}
+	}
+}
+
+// The optimiser's bounds and proofs are about devices where these are maximized. Told as pods, they would be wrong.
+func TestAProofAboutDevicesIsNotToldAsOneAboutPods(t *testing.T) {
+	s := &Session{Record: &packingplan.Record{}, Snapshot: snapshot.Build(snapshot.Input{
+		Nodes: []*v1.Node{testobjects.Node("n2", "100", "4G").Obj()},
+		Pods:  []*v1.Pod{runsOn("n2", testobjects.Pod("runs", "", "1G").Obj()), testobjects.Pod("waits", "", "1G").Obj(), testobjects.Pod("more", "", "1G").Obj()},
+		Rules: snapshot.Rules{SchedulerName: v1.DefaultSchedulerName, CountsDevices: true}})}
+	s.answer = &contract.SolveUpdate{Plan: &contract.Plan{Optimal: true, Placements: []*contract.Placement{{PodUid: "waits", Node: "n2"}},
+		Tiers: []*contract.TierResult{{PlacedBefore: 25, Placed: 825, UpperBound: 830, Optimal: true}}}}
+	status := &s.Record.Status
+
+	describeAnswer(status, s.answer, s.Snapshot)
+	s.describe(s.optimality(), time.Now())
+
+	tier := status.Tiers[0]
+	if tier.PlacedBefore != 1 || tier.Placed != 2 || tier.UpperBound != 3 || !tier.Optimal ||
+		*tier.Devices != (packingplan.TierDevices{PlacedBefore: "0.25", Placed: "8.25", UpperBound: "8.3"}) {
+		t.Errorf("the tier is %+v, with the devices %+v", tier, tier.Devices)
+	}
+	if condition := meta.FindStatusCondition(status.Conditions, packingplan.Optimal); !strings.HasSuffix(condition.Message, "devices are counted, not pods") {
+		t.Errorf("proved is: %s", condition.Message)
+	}
+
+	s.Snapshot.Pin("runs", snapshot.CoolingDown)
+	s.describe(s.optimality(), time.Now())
+
+	if tier = status.Tiers[0]; tier.UpperBound != 3 || tier.Devices.UpperBound != "" || tier.Optimal {
+		t.Errorf("of a smaller problem, the tier is %+v, with the devices %+v", tier, tier.Devices)
 	}
 }
 

@@ -234,7 +234,7 @@ func (s *Session) solveOnce(ctx context.Context) (*plan.Plan, error) {
 	metrics.SolvesTotal.WithLabelValues(endReason(s.answer)).Inc()
 	status, now := &s.Record.Status, s.Clock.Now()
 	s.Steps = plan.StepsOf(s.answer.Plan, s.Snapshot)
-	describeAnswer(status, s.answer)
+	describeAnswer(status, s.answer, s.Snapshot)
 	describeProtected(status, s.Snapshot, s.answer.Plan)
 	status.Set(packingplan.Solved, true, conditionReason(endReason(s.answer)), s.answer.Message, now)
 	checked, err := s.verify(ctx, s.answer.Plan)

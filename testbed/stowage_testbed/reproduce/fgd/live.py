@@ -299,7 +299,7 @@ class LiveRun:
     def _plan(self, before: Counter[int], most_moves: int) -> LivePlan:
         context, observer = self.context, self.context.observer
         began = observer.clock.now()
-        context.objects.create(make_manual_plan({"name": PLAN}, time_limit_s=self.request.limit_s))
+        context.objects.create(make_manual_plan({"name": PLAN}, time_limit_s=self.request.limit_s, maximize="Devices"))
         timeout_s = EXECUTE_BASE_S + self.request.limit_s + EXECUTE_PER_MOVE_S * most_moves
         observer.wait_for(f"the plan {PLAN} to finish", plan_finished(PLAN), timeout_s=timeout_s)
         took_s = observer.clock.now().seconds_since(began)

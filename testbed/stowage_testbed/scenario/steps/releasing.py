@@ -21,13 +21,16 @@ RESERVING_PROFILES: tuple[Profile, ...] = ("optimizer", "optimizer-deterministic
 QUIET_MARGIN_S = 0.5  # Beyond the settle time, in which a trigger that comes again would show itself
 
 
-def make_manual_plan(metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute") -> Manifest:
+def make_manual_plan(
+    metadata: Manifest, *, time_limit_s: float, execution_mode: str = "Execute", maximize: str | None = None
+) -> Manifest:
     """Return a PackingPlan as a user creates it."""
+    asked = {"maximize": maximize} if maximize else {}
     return {
         "apiVersion": "stowage.dev/v1alpha1",
         "kind": "PackingPlan",
         "metadata": metadata,
-        "spec": {"executionMode": execution_mode, "trigger": "Manual", "timeLimitSeconds": time_limit_s},
+        "spec": {"executionMode": execution_mode, "trigger": "Manual", "timeLimitSeconds": time_limit_s, **asked},
     }
 
 
@@ -42,6 +45,8 @@ class AskForPlan(Action):
     """Whether it is carried out, or only made."""
     time_limit_s: Annotated[float, Gt(0), Le(3600)] | None = None
     """Time limit of its solve in seconds; without it the optimiser's own."""
+    maximize: Literal["Pods", "Devices"] | None = None
+    """What it maximizes, from the highest priority down; without it what the release is set to."""
 
     def ask(self, demand: Demand) -> None:
         demand.apply((self.plan,))
@@ -49,7 +54,9 @@ class AskForPlan(Action):
     def carry_out(self, context: StepContext) -> None:
         """What becomes of it is for other steps to wait for."""
         limit_s = self.time_limit_s or context.scenario.optimizer.time_limit_s
-        plan = make_manual_plan({"name": self.plan}, execution_mode=self.execution_mode, time_limit_s=limit_s)
+        plan = make_manual_plan(
+            {"name": self.plan}, execution_mode=self.execution_mode, time_limit_s=limit_s, maximize=self.maximize
+        )
         context.objects.create(plan)
 
 
