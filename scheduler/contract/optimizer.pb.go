@@ -1522,7 +1522,9 @@ type PodClass struct {
 	DeviceRequests []string `protobuf:"bytes,20,rep,name=device_requests,json=deviceRequests,proto3" json:"device_requests,omitempty"`
 	// What a pod of the class counts for where placed pods are counted: placed, upper_bound and gains. 0 means 1.
 	// Where disruptions are counted every pod counts as one.
-	Worth         int64 `protobuf:"varint,21,opt,name=worth,proto3" json:"worth,omitempty"`
+	Worth int64 `protobuf:"varint,21,opt,name=worth,proto3" json:"worth,omitempty"`
+	// Id of the gang that its pods belong to; empty if they belong to none.
+	Gang          string `protobuf:"bytes,22,opt,name=gang,proto3" json:"gang,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1697,6 +1699,87 @@ func (x *PodClass) GetWorth() int64 {
 	return 0
 }
 
+func (x *PodClass) GetGang() string {
+	if x != nil {
+		return x.Gang
+	}
+	return ""
+}
+
+// Pods of which enough have a node or none has. Its classes have one priority. A gang that has fewer already stays as it
+// is, unless a plan completes it or takes all its pods off. Pods that are terminating do not count.
+type Gang struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "<namespace>/<name>" of the group.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// How many are enough; 1 for a group that is no gang but leaves whole.
+	MinCount int32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3" json:"min_count,omitempty"`
+	// A plan moves or evicts all of its running pods or none.
+	LeavesWhole bool `protobuf:"varint,3,opt,name=leaves_whole,json=leavesWhole,proto3" json:"leaves_whole,omitempty"`
+	// Label of nodes of which the nodes of all its pods have one value; empty if they may be anywhere.
+	TopologyKey   string `protobuf:"bytes,4,opt,name=topology_key,json=topologyKey,proto3" json:"topology_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Gang) Reset() {
+	*x = Gang{}
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gang) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gang) ProtoMessage() {}
+
+func (x *Gang) ProtoReflect() protoreflect.Message {
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gang.ProtoReflect.Descriptor instead.
+func (*Gang) Descriptor() ([]byte, []int) {
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Gang) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Gang) GetMinCount() int32 {
+	if x != nil {
+		return x.MinCount
+	}
+	return 0
+}
+
+func (x *Gang) GetLeavesWhole() bool {
+	if x != nil {
+		return x.LeavesWhole
+	}
+	return false
+}
+
+func (x *Gang) GetTopologyKey() string {
+	if x != nil {
+		return x.TopologyKey
+	}
+	return ""
+}
+
 // Devices of a node that pods share or that overlap, in the order in which the scheduler tries them; common to all
 // nodes whose devices are alike. Devices of which each goes whole to one pod are extended resources instead.
 type DeviceLayout struct {
@@ -1711,7 +1794,7 @@ type DeviceLayout struct {
 
 func (x *DeviceLayout) Reset() {
 	*x = DeviceLayout{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1723,7 +1806,7 @@ func (x *DeviceLayout) String() string {
 func (*DeviceLayout) ProtoMessage() {}
 
 func (x *DeviceLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[17]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1736,7 +1819,7 @@ func (x *DeviceLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceLayout.ProtoReflect.Descriptor instead.
 func (*DeviceLayout) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{17}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeviceLayout) GetId() string {
@@ -1778,7 +1861,7 @@ type Device struct {
 
 func (x *Device) Reset() {
 	*x = Device{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1790,7 +1873,7 @@ func (x *Device) String() string {
 func (*Device) ProtoMessage() {}
 
 func (x *Device) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[18]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1803,7 +1886,7 @@ func (x *Device) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Device.ProtoReflect.Descriptor instead.
 func (*Device) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{18}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Device) GetName() string {
@@ -1852,7 +1935,7 @@ type DeviceRequest struct {
 
 func (x *DeviceRequest) Reset() {
 	*x = DeviceRequest{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +1947,7 @@ func (x *DeviceRequest) String() string {
 func (*DeviceRequest) ProtoMessage() {}
 
 func (x *DeviceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[19]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +1960,7 @@ func (x *DeviceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceRequest.ProtoReflect.Descriptor instead.
 func (*DeviceRequest) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{19}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *DeviceRequest) GetId() string {
@@ -1906,7 +1989,7 @@ type DeviceChoice struct {
 
 func (x *DeviceChoice) Reset() {
 	*x = DeviceChoice{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1918,7 +2001,7 @@ func (x *DeviceChoice) String() string {
 func (*DeviceChoice) ProtoMessage() {}
 
 func (x *DeviceChoice) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[20]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1931,7 +2014,7 @@ func (x *DeviceChoice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceChoice.ProtoReflect.Descriptor instead.
 func (*DeviceChoice) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{20}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeviceChoice) GetCount() int32 {
@@ -1959,7 +2042,7 @@ type DeviceTake struct {
 
 func (x *DeviceTake) Reset() {
 	*x = DeviceTake{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1971,7 +2054,7 @@ func (x *DeviceTake) String() string {
 func (*DeviceTake) ProtoMessage() {}
 
 func (x *DeviceTake) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[21]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1984,7 +2067,7 @@ func (x *DeviceTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceTake.ProtoReflect.Descriptor instead.
 func (*DeviceTake) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{21}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeviceTake) GetDeviceKind() string {
@@ -2016,7 +2099,7 @@ type DeviceHolding struct {
 
 func (x *DeviceHolding) Reset() {
 	*x = DeviceHolding{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2111,7 @@ func (x *DeviceHolding) String() string {
 func (*DeviceHolding) ProtoMessage() {}
 
 func (x *DeviceHolding) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[22]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2124,7 @@ func (x *DeviceHolding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceHolding.ProtoReflect.Descriptor instead.
 func (*DeviceHolding) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{22}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeviceHolding) GetNode() string {
@@ -2097,7 +2180,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2109,7 +2192,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[23]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2122,7 +2205,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{23}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Pod) GetUid() string {
@@ -2207,7 +2290,7 @@ type DisruptionBudget struct {
 
 func (x *DisruptionBudget) Reset() {
 	*x = DisruptionBudget{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2219,7 +2302,7 @@ func (x *DisruptionBudget) String() string {
 func (*DisruptionBudget) ProtoMessage() {}
 
 func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[24]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2232,7 +2315,7 @@ func (x *DisruptionBudget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisruptionBudget.ProtoReflect.Descriptor instead.
 func (*DisruptionBudget) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{24}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DisruptionBudget) GetNamespace() string {
@@ -2275,7 +2358,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2287,7 +2370,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[25]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2300,7 +2383,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{25}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Reservation) GetName() string {
@@ -2334,7 +2417,7 @@ type ForbiddenPair struct {
 
 func (x *ForbiddenPair) Reset() {
 	*x = ForbiddenPair{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2429,7 @@ func (x *ForbiddenPair) String() string {
 func (*ForbiddenPair) ProtoMessage() {}
 
 func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[26]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2442,7 @@ func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForbiddenPair.ProtoReflect.Descriptor instead.
 func (*ForbiddenPair) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{26}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ForbiddenPair) GetClassId() string {
@@ -2388,13 +2471,15 @@ type Snapshot struct {
 	DeviceLayouts     []*DeviceLayout        `protobuf:"bytes,9,rep,name=device_layouts,json=deviceLayouts,proto3" json:"device_layouts,omitempty"`
 	DeviceRequests    []*DeviceRequest       `protobuf:"bytes,10,rep,name=device_requests,json=deviceRequests,proto3" json:"device_requests,omitempty"`
 	DeviceHoldings    []*DeviceHolding       `protobuf:"bytes,11,rep,name=device_holdings,json=deviceHoldings,proto3" json:"device_holdings,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Every gang that a class names.
+	Gangs         []*Gang `protobuf:"bytes,12,rep,name=gangs,proto3" json:"gangs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2406,7 +2491,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[27]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2419,7 +2504,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{27}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Snapshot) GetId() string {
@@ -2492,12 +2577,20 @@ func (x *Snapshot) GetDeviceHoldings() []*DeviceHolding {
 	return nil
 }
 
+func (x *Snapshot) GetGangs() []*Gang {
+	if x != nil {
+		return x.Gangs
+	}
+	return nil
+}
+
 // A pending pod gets a node.
 type Placement struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	PodUid string                 `protobuf:"bytes,1,opt,name=pod_uid,json=podUid,proto3" json:"pod_uid,omitempty"`
 	Node   string                 `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
 	// Common to placements, moves and evictions that are carried out together or not at all; empty for a pod by itself.
+	// Those of a gang have "gang/" and its id.
 	Unit string `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
 	// Set if the pod's class has device requests, else 0. All pods that the plan takes off a node go before the first with
 	// a turn comes to it, and those that come to a node come in the order of their turns, each after the one before has its
@@ -2512,7 +2605,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2524,7 +2617,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[28]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2537,7 +2630,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{28}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Placement) GetPodUid() string {
@@ -2591,7 +2684,7 @@ type Move struct {
 
 func (x *Move) Reset() {
 	*x = Move{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2696,7 @@ func (x *Move) String() string {
 func (*Move) ProtoMessage() {}
 
 func (x *Move) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[29]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2709,7 @@ func (x *Move) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Move.ProtoReflect.Descriptor instead.
 func (*Move) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{29}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Move) GetPodUid() string {
@@ -2673,7 +2766,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2685,7 +2778,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[30]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2698,7 +2791,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{30}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Eviction) GetPodUid() string {
@@ -2737,7 +2830,7 @@ type PodPrice struct {
 
 func (x *PodPrice) Reset() {
 	*x = PodPrice{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2749,7 +2842,7 @@ func (x *PodPrice) String() string {
 func (*PodPrice) ProtoMessage() {}
 
 func (x *PodPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[31]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2762,7 +2855,7 @@ func (x *PodPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPrice.ProtoReflect.Descriptor instead.
 func (*PodPrice) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{31}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *PodPrice) GetPodUids() []string {
@@ -2798,7 +2891,7 @@ type RequirementPrice struct {
 
 func (x *RequirementPrice) Reset() {
 	*x = RequirementPrice{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +2903,7 @@ func (x *RequirementPrice) String() string {
 func (*RequirementPrice) ProtoMessage() {}
 
 func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[32]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +2916,7 @@ func (x *RequirementPrice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequirementPrice.ProtoReflect.Descriptor instead.
 func (*RequirementPrice) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{32}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RequirementPrice) GetPriority() int32 {
@@ -2866,7 +2959,7 @@ type DualBound struct {
 
 func (x *DualBound) Reset() {
 	*x = DualBound{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2878,7 +2971,7 @@ func (x *DualBound) String() string {
 func (*DualBound) ProtoMessage() {}
 
 func (x *DualBound) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[33]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2891,7 +2984,7 @@ func (x *DualBound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DualBound.ProtoReflect.Descriptor instead.
 func (*DualBound) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{33}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DualBound) GetScale() int64 {
@@ -2932,7 +3025,7 @@ type DeviceWeights struct {
 
 func (x *DeviceWeights) Reset() {
 	*x = DeviceWeights{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2944,7 +3037,7 @@ func (x *DeviceWeights) String() string {
 func (*DeviceWeights) ProtoMessage() {}
 
 func (x *DeviceWeights) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[34]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2957,7 +3050,7 @@ func (x *DeviceWeights) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceWeights.ProtoReflect.Descriptor instead.
 func (*DeviceWeights) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{34}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeviceWeights) GetWeights() map[string]int64 {
@@ -2980,7 +3073,7 @@ type Certificate struct {
 
 func (x *Certificate) Reset() {
 	*x = Certificate{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2992,7 +3085,7 @@ func (x *Certificate) String() string {
 func (*Certificate) ProtoMessage() {}
 
 func (x *Certificate) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[35]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3005,7 +3098,7 @@ func (x *Certificate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Certificate.ProtoReflect.Descriptor instead.
 func (*Certificate) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{35}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Certificate) GetStatus() ProofStatus {
@@ -3054,7 +3147,7 @@ type TierResult struct {
 
 func (x *TierResult) Reset() {
 	*x = TierResult{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3066,7 +3159,7 @@ func (x *TierResult) String() string {
 func (*TierResult) ProtoMessage() {}
 
 func (x *TierResult) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[36]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3079,7 +3172,7 @@ func (x *TierResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TierResult.ProtoReflect.Descriptor instead.
 func (*TierResult) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{36}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *TierResult) GetPriority() int32 {
@@ -3156,7 +3249,7 @@ type GainPoint struct {
 
 func (x *GainPoint) Reset() {
 	*x = GainPoint{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3168,7 +3261,7 @@ func (x *GainPoint) String() string {
 func (*GainPoint) ProtoMessage() {}
 
 func (x *GainPoint) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[37]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3181,7 +3274,7 @@ func (x *GainPoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GainPoint.ProtoReflect.Descriptor instead.
 func (*GainPoint) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{37}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GainPoint) GetMoves() int32 {
@@ -3220,7 +3313,7 @@ type NodesInUse struct {
 
 func (x *NodesInUse) Reset() {
 	*x = NodesInUse{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[38]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3232,7 +3325,7 @@ func (x *NodesInUse) String() string {
 func (*NodesInUse) ProtoMessage() {}
 
 func (x *NodesInUse) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[38]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3245,7 +3338,7 @@ func (x *NodesInUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodesInUse.ProtoReflect.Descriptor instead.
 func (*NodesInUse) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{38}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *NodesInUse) GetBefore() int32 {
@@ -3316,7 +3409,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[39]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3328,7 +3421,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[39]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3341,7 +3434,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{39}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Plan) GetSnapshotId() string {
@@ -3416,7 +3509,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[40]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3428,7 +3521,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[40]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3441,7 +3534,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{40}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Progress) GetPriority() int32 {
@@ -3498,7 +3591,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[41]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3510,7 +3603,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[41]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3523,7 +3616,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{41}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Refusal) GetSubject() string {
@@ -3564,7 +3657,7 @@ type Durations struct {
 
 func (x *Durations) Reset() {
 	*x = Durations{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[42]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3576,7 +3669,7 @@ func (x *Durations) String() string {
 func (*Durations) ProtoMessage() {}
 
 func (x *Durations) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[42]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3589,7 +3682,7 @@ func (x *Durations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Durations.ProtoReflect.Descriptor instead.
 func (*Durations) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{42}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Durations) GetDecodeS() float64 {
@@ -3638,7 +3731,7 @@ type SolveUpdate struct {
 
 func (x *SolveUpdate) Reset() {
 	*x = SolveUpdate{}
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[43]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3650,7 +3743,7 @@ func (x *SolveUpdate) String() string {
 func (*SolveUpdate) ProtoMessage() {}
 
 func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[43]
+	mi := &file_stowage_optimizer_contract_optimizer_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3663,7 +3756,7 @@ func (x *SolveUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SolveUpdate.ProtoReflect.Descriptor instead.
 func (*SolveUpdate) Descriptor() ([]byte, []int) {
-	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{43}
+	return file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SolveUpdate) GetPlan() *Plan {
@@ -3826,7 +3919,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x05Owner\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
-	"\x03uid\x18\x03 \x01(\tR\x03uid\"\xc2\v\n" +
+	"\x03uid\x18\x03 \x01(\tR\x03uid\"\xd6\v\n" +
 	"\bPodClass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12B\n" +
@@ -3849,13 +3942,19 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x16preferred_pod_affinity\x18\x12 \x03(\v2&.stowage.optimizer.v1.PreferredPodTermR\x14preferredPodAffinity\x12e\n" +
 	"\x1bpreferred_pod_anti_affinity\x18\x13 \x03(\v2&.stowage.optimizer.v1.PreferredPodTermR\x18preferredPodAntiAffinity\x12'\n" +
 	"\x0fdevice_requests\x18\x14 \x03(\tR\x0edeviceRequests\x12\x14\n" +
-	"\x05worth\x18\x15 \x01(\x03R\x05worth\x1a9\n" +
+	"\x05worth\x18\x15 \x01(\x03R\x05worth\x12\x12\n" +
+	"\x04gang\x18\x16 \x01(\tR\x04gang\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a?\n" +
 	"\x11NodeSelectorEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\a\x10\bR\tnode_name\"\xe1\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\a\x10\bR\tnode_name\"\x7f\n" +
+	"\x04Gang\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
+	"\tmin_count\x18\x02 \x01(\x05R\bminCount\x12!\n" +
+	"\fleaves_whole\x18\x03 \x01(\bR\vleavesWhole\x12!\n" +
+	"\ftopology_key\x18\x04 \x01(\tR\vtopologyKeyJ\x04\b\x05\x10\x06\"\xe1\x01\n" +
 	"\fDeviceLayout\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x126\n" +
 	"\adevices\x18\x02 \x03(\v2\x1c.stowage.optimizer.v1.DeviceR\adevices\x12L\n" +
@@ -3920,7 +4019,7 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x04held\x18\x03 \x01(\v2\x1f.stowage.optimizer.v1.ResourcesR\x04held\">\n" +
 	"\rForbiddenPair\x12\x19\n" +
 	"\bclass_id\x18\x01 \x01(\tR\aclassId\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\tR\x04node\"\xa1\x05\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\"\xd3\x05\n" +
 	"\bSnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x120\n" +
 	"\x05nodes\x18\x02 \x03(\v2\x1a.stowage.optimizer.v1.NodeR\x05nodes\x12?\n" +
@@ -3933,7 +4032,8 @@ const file_stowage_optimizer_contract_optimizer_proto_rawDesc = "" +
 	"\x0edevice_layouts\x18\t \x03(\v2\".stowage.optimizer.v1.DeviceLayoutR\rdeviceLayouts\x12L\n" +
 	"\x0fdevice_requests\x18\n" +
 	" \x03(\v2#.stowage.optimizer.v1.DeviceRequestR\x0edeviceRequests\x12L\n" +
-	"\x0fdevice_holdings\x18\v \x03(\v2#.stowage.optimizer.v1.DeviceHoldingR\x0edeviceHoldingsJ\x04\b\b\x10\tR\n" +
+	"\x0fdevice_holdings\x18\v \x03(\v2#.stowage.optimizer.v1.DeviceHoldingR\x0edeviceHoldings\x120\n" +
+	"\x05gangs\x18\f \x03(\v2\x1a.stowage.optimizer.v1.GangR\x05gangsJ\x04\b\b\x10\tR\n" +
 	"namespaces\"z\n" +
 	"\tPlacement\x12\x17\n" +
 	"\apod_uid\x18\x01 \x01(\tR\x06podUid\x12\x12\n" +
@@ -4091,7 +4191,7 @@ func file_stowage_optimizer_contract_optimizer_proto_rawDescGZIP() []byte {
 }
 
 var file_stowage_optimizer_contract_optimizer_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_stowage_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_stowage_optimizer_contract_optimizer_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
 var file_stowage_optimizer_contract_optimizer_proto_goTypes = []any{
 	(Policy)(0),                      // 0: stowage.optimizer.v1.Policy
 	(Objective)(0),                   // 1: stowage.optimizer.v1.Objective
@@ -4116,67 +4216,68 @@ var file_stowage_optimizer_contract_optimizer_proto_goTypes = []any{
 	(*HostPort)(nil),                 // 20: stowage.optimizer.v1.HostPort
 	(*Owner)(nil),                    // 21: stowage.optimizer.v1.Owner
 	(*PodClass)(nil),                 // 22: stowage.optimizer.v1.PodClass
-	(*DeviceLayout)(nil),             // 23: stowage.optimizer.v1.DeviceLayout
-	(*Device)(nil),                   // 24: stowage.optimizer.v1.Device
-	(*DeviceRequest)(nil),            // 25: stowage.optimizer.v1.DeviceRequest
-	(*DeviceChoice)(nil),             // 26: stowage.optimizer.v1.DeviceChoice
-	(*DeviceTake)(nil),               // 27: stowage.optimizer.v1.DeviceTake
-	(*DeviceHolding)(nil),            // 28: stowage.optimizer.v1.DeviceHolding
-	(*Pod)(nil),                      // 29: stowage.optimizer.v1.Pod
-	(*DisruptionBudget)(nil),         // 30: stowage.optimizer.v1.DisruptionBudget
-	(*Reservation)(nil),              // 31: stowage.optimizer.v1.Reservation
-	(*ForbiddenPair)(nil),            // 32: stowage.optimizer.v1.ForbiddenPair
-	(*Snapshot)(nil),                 // 33: stowage.optimizer.v1.Snapshot
-	(*Placement)(nil),                // 34: stowage.optimizer.v1.Placement
-	(*Move)(nil),                     // 35: stowage.optimizer.v1.Move
-	(*Eviction)(nil),                 // 36: stowage.optimizer.v1.Eviction
-	(*PodPrice)(nil),                 // 37: stowage.optimizer.v1.PodPrice
-	(*RequirementPrice)(nil),         // 38: stowage.optimizer.v1.RequirementPrice
-	(*DualBound)(nil),                // 39: stowage.optimizer.v1.DualBound
-	(*DeviceWeights)(nil),            // 40: stowage.optimizer.v1.DeviceWeights
-	(*Certificate)(nil),              // 41: stowage.optimizer.v1.Certificate
-	(*TierResult)(nil),               // 42: stowage.optimizer.v1.TierResult
-	(*GainPoint)(nil),                // 43: stowage.optimizer.v1.GainPoint
-	(*NodesInUse)(nil),               // 44: stowage.optimizer.v1.NodesInUse
-	(*Plan)(nil),                     // 45: stowage.optimizer.v1.Plan
-	(*Progress)(nil),                 // 46: stowage.optimizer.v1.Progress
-	(*Refusal)(nil),                  // 47: stowage.optimizer.v1.Refusal
-	(*Durations)(nil),                // 48: stowage.optimizer.v1.Durations
-	(*SolveUpdate)(nil),              // 49: stowage.optimizer.v1.SolveUpdate
-	nil,                              // 50: stowage.optimizer.v1.Resources.ExtendedEntry
-	nil,                              // 51: stowage.optimizer.v1.Node.LabelsEntry
-	nil,                              // 52: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
-	nil,                              // 53: stowage.optimizer.v1.PodClass.LabelsEntry
-	nil,                              // 54: stowage.optimizer.v1.PodClass.NodeSelectorEntry
-	nil,                              // 55: stowage.optimizer.v1.DeviceLayout.CountersEntry
-	nil,                              // 56: stowage.optimizer.v1.Device.CountersEntry
-	nil,                              // 57: stowage.optimizer.v1.Device.CapacityEntry
-	nil,                              // 58: stowage.optimizer.v1.DeviceTake.AmountsEntry
-	nil,                              // 59: stowage.optimizer.v1.DeviceHolding.AmountsEntry
-	nil,                              // 60: stowage.optimizer.v1.DeviceWeights.WeightsEntry
+	(*Gang)(nil),                     // 23: stowage.optimizer.v1.Gang
+	(*DeviceLayout)(nil),             // 24: stowage.optimizer.v1.DeviceLayout
+	(*Device)(nil),                   // 25: stowage.optimizer.v1.Device
+	(*DeviceRequest)(nil),            // 26: stowage.optimizer.v1.DeviceRequest
+	(*DeviceChoice)(nil),             // 27: stowage.optimizer.v1.DeviceChoice
+	(*DeviceTake)(nil),               // 28: stowage.optimizer.v1.DeviceTake
+	(*DeviceHolding)(nil),            // 29: stowage.optimizer.v1.DeviceHolding
+	(*Pod)(nil),                      // 30: stowage.optimizer.v1.Pod
+	(*DisruptionBudget)(nil),         // 31: stowage.optimizer.v1.DisruptionBudget
+	(*Reservation)(nil),              // 32: stowage.optimizer.v1.Reservation
+	(*ForbiddenPair)(nil),            // 33: stowage.optimizer.v1.ForbiddenPair
+	(*Snapshot)(nil),                 // 34: stowage.optimizer.v1.Snapshot
+	(*Placement)(nil),                // 35: stowage.optimizer.v1.Placement
+	(*Move)(nil),                     // 36: stowage.optimizer.v1.Move
+	(*Eviction)(nil),                 // 37: stowage.optimizer.v1.Eviction
+	(*PodPrice)(nil),                 // 38: stowage.optimizer.v1.PodPrice
+	(*RequirementPrice)(nil),         // 39: stowage.optimizer.v1.RequirementPrice
+	(*DualBound)(nil),                // 40: stowage.optimizer.v1.DualBound
+	(*DeviceWeights)(nil),            // 41: stowage.optimizer.v1.DeviceWeights
+	(*Certificate)(nil),              // 42: stowage.optimizer.v1.Certificate
+	(*TierResult)(nil),               // 43: stowage.optimizer.v1.TierResult
+	(*GainPoint)(nil),                // 44: stowage.optimizer.v1.GainPoint
+	(*NodesInUse)(nil),               // 45: stowage.optimizer.v1.NodesInUse
+	(*Plan)(nil),                     // 46: stowage.optimizer.v1.Plan
+	(*Progress)(nil),                 // 47: stowage.optimizer.v1.Progress
+	(*Refusal)(nil),                  // 48: stowage.optimizer.v1.Refusal
+	(*Durations)(nil),                // 49: stowage.optimizer.v1.Durations
+	(*SolveUpdate)(nil),              // 50: stowage.optimizer.v1.SolveUpdate
+	nil,                              // 51: stowage.optimizer.v1.Resources.ExtendedEntry
+	nil,                              // 52: stowage.optimizer.v1.Node.LabelsEntry
+	nil,                              // 53: stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	nil,                              // 54: stowage.optimizer.v1.PodClass.LabelsEntry
+	nil,                              // 55: stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	nil,                              // 56: stowage.optimizer.v1.DeviceLayout.CountersEntry
+	nil,                              // 57: stowage.optimizer.v1.Device.CountersEntry
+	nil,                              // 58: stowage.optimizer.v1.Device.CapacityEntry
+	nil,                              // 59: stowage.optimizer.v1.DeviceTake.AmountsEntry
+	nil,                              // 60: stowage.optimizer.v1.DeviceHolding.AmountsEntry
+	nil,                              // 61: stowage.optimizer.v1.DeviceWeights.WeightsEntry
 }
 var file_stowage_optimizer_contract_optimizer_proto_depIdxs = []int32{
-	33, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
+	34, // 0: stowage.optimizer.v1.SolveRequest.snapshot:type_name -> stowage.optimizer.v1.Snapshot
 	7,  // 1: stowage.optimizer.v1.SolveRequest.options:type_name -> stowage.optimizer.v1.SolveOptions
 	0,  // 2: stowage.optimizer.v1.SolveOptions.policy:type_name -> stowage.optimizer.v1.Policy
 	1,  // 3: stowage.optimizer.v1.SolveOptions.objective:type_name -> stowage.optimizer.v1.Objective
-	50, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
+	51, // 4: stowage.optimizer.v1.Resources.extended:type_name -> stowage.optimizer.v1.Resources.ExtendedEntry
 	8,  // 5: stowage.optimizer.v1.Node.allocatable:type_name -> stowage.optimizer.v1.Resources
-	51, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
+	52, // 6: stowage.optimizer.v1.Node.labels:type_name -> stowage.optimizer.v1.Node.LabelsEntry
 	9,  // 7: stowage.optimizer.v1.Node.taints:type_name -> stowage.optimizer.v1.Taint
 	12, // 8: stowage.optimizer.v1.NodeSelectorTerm.match_expressions:type_name -> stowage.optimizer.v1.Requirement
 	12, // 9: stowage.optimizer.v1.NodeSelectorTerm.match_fields:type_name -> stowage.optimizer.v1.Requirement
 	13, // 10: stowage.optimizer.v1.NodeSelector.terms:type_name -> stowage.optimizer.v1.NodeSelectorTerm
 	13, // 11: stowage.optimizer.v1.PreferredNodeTerm.term:type_name -> stowage.optimizer.v1.NodeSelectorTerm
-	52, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
+	53, // 12: stowage.optimizer.v1.LabelSelector.match_labels:type_name -> stowage.optimizer.v1.LabelSelector.MatchLabelsEntry
 	12, // 13: stowage.optimizer.v1.LabelSelector.match_expressions:type_name -> stowage.optimizer.v1.Requirement
 	16, // 14: stowage.optimizer.v1.PodAffinityTerm.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
 	17, // 15: stowage.optimizer.v1.PreferredPodTerm.term:type_name -> stowage.optimizer.v1.PodAffinityTerm
 	16, // 16: stowage.optimizer.v1.TopologySpreadConstraint.label_selector:type_name -> stowage.optimizer.v1.LabelSelector
-	53, // 17: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
+	54, // 17: stowage.optimizer.v1.PodClass.labels:type_name -> stowage.optimizer.v1.PodClass.LabelsEntry
 	21, // 18: stowage.optimizer.v1.PodClass.owner:type_name -> stowage.optimizer.v1.Owner
 	8,  // 19: stowage.optimizer.v1.PodClass.requests:type_name -> stowage.optimizer.v1.Resources
-	54, // 20: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
+	55, // 20: stowage.optimizer.v1.PodClass.node_selector:type_name -> stowage.optimizer.v1.PodClass.NodeSelectorEntry
 	13, // 21: stowage.optimizer.v1.PodClass.required_node_affinity:type_name -> stowage.optimizer.v1.NodeSelectorTerm
 	11, // 22: stowage.optimizer.v1.PodClass.tolerations:type_name -> stowage.optimizer.v1.Toleration
 	17, // 23: stowage.optimizer.v1.PodClass.required_pod_affinity:type_name -> stowage.optimizer.v1.PodAffinityTerm
@@ -4187,53 +4288,54 @@ var file_stowage_optimizer_contract_optimizer_proto_depIdxs = []int32{
 	15, // 28: stowage.optimizer.v1.PodClass.preferred_node_affinity:type_name -> stowage.optimizer.v1.PreferredNodeTerm
 	18, // 29: stowage.optimizer.v1.PodClass.preferred_pod_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
 	18, // 30: stowage.optimizer.v1.PodClass.preferred_pod_anti_affinity:type_name -> stowage.optimizer.v1.PreferredPodTerm
-	24, // 31: stowage.optimizer.v1.DeviceLayout.devices:type_name -> stowage.optimizer.v1.Device
-	55, // 32: stowage.optimizer.v1.DeviceLayout.counters:type_name -> stowage.optimizer.v1.DeviceLayout.CountersEntry
-	56, // 33: stowage.optimizer.v1.Device.counters:type_name -> stowage.optimizer.v1.Device.CountersEntry
-	57, // 34: stowage.optimizer.v1.Device.capacity:type_name -> stowage.optimizer.v1.Device.CapacityEntry
-	26, // 35: stowage.optimizer.v1.DeviceRequest.first_available:type_name -> stowage.optimizer.v1.DeviceChoice
-	27, // 36: stowage.optimizer.v1.DeviceChoice.takes:type_name -> stowage.optimizer.v1.DeviceTake
-	58, // 37: stowage.optimizer.v1.DeviceTake.amounts:type_name -> stowage.optimizer.v1.DeviceTake.AmountsEntry
-	59, // 38: stowage.optimizer.v1.DeviceHolding.amounts:type_name -> stowage.optimizer.v1.DeviceHolding.AmountsEntry
+	25, // 31: stowage.optimizer.v1.DeviceLayout.devices:type_name -> stowage.optimizer.v1.Device
+	56, // 32: stowage.optimizer.v1.DeviceLayout.counters:type_name -> stowage.optimizer.v1.DeviceLayout.CountersEntry
+	57, // 33: stowage.optimizer.v1.Device.counters:type_name -> stowage.optimizer.v1.Device.CountersEntry
+	58, // 34: stowage.optimizer.v1.Device.capacity:type_name -> stowage.optimizer.v1.Device.CapacityEntry
+	27, // 35: stowage.optimizer.v1.DeviceRequest.first_available:type_name -> stowage.optimizer.v1.DeviceChoice
+	28, // 36: stowage.optimizer.v1.DeviceChoice.takes:type_name -> stowage.optimizer.v1.DeviceTake
+	59, // 37: stowage.optimizer.v1.DeviceTake.amounts:type_name -> stowage.optimizer.v1.DeviceTake.AmountsEntry
+	60, // 38: stowage.optimizer.v1.DeviceHolding.amounts:type_name -> stowage.optimizer.v1.DeviceHolding.AmountsEntry
 	16, // 39: stowage.optimizer.v1.DisruptionBudget.selector:type_name -> stowage.optimizer.v1.LabelSelector
 	8,  // 40: stowage.optimizer.v1.Reservation.held:type_name -> stowage.optimizer.v1.Resources
 	10, // 41: stowage.optimizer.v1.Snapshot.nodes:type_name -> stowage.optimizer.v1.Node
 	22, // 42: stowage.optimizer.v1.Snapshot.pod_classes:type_name -> stowage.optimizer.v1.PodClass
-	29, // 43: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
-	30, // 44: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
-	31, // 45: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
-	32, // 46: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
-	23, // 47: stowage.optimizer.v1.Snapshot.device_layouts:type_name -> stowage.optimizer.v1.DeviceLayout
-	25, // 48: stowage.optimizer.v1.Snapshot.device_requests:type_name -> stowage.optimizer.v1.DeviceRequest
-	28, // 49: stowage.optimizer.v1.Snapshot.device_holdings:type_name -> stowage.optimizer.v1.DeviceHolding
-	4,  // 50: stowage.optimizer.v1.RequirementPrice.phase:type_name -> stowage.optimizer.v1.Phase
-	37, // 51: stowage.optimizer.v1.DualBound.pods:type_name -> stowage.optimizer.v1.PodPrice
-	38, // 52: stowage.optimizer.v1.DualBound.requirements:type_name -> stowage.optimizer.v1.RequirementPrice
-	40, // 53: stowage.optimizer.v1.DualBound.device_weights:type_name -> stowage.optimizer.v1.DeviceWeights
-	60, // 54: stowage.optimizer.v1.DeviceWeights.weights:type_name -> stowage.optimizer.v1.DeviceWeights.WeightsEntry
-	3,  // 55: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
-	2,  // 56: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
-	39, // 57: stowage.optimizer.v1.Certificate.dual_bound:type_name -> stowage.optimizer.v1.DualBound
-	41, // 58: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
-	41, // 59: stowage.optimizer.v1.TierResult.disrupt:type_name -> stowage.optimizer.v1.Certificate
-	34, // 60: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
-	35, // 61: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
-	36, // 62: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
-	42, // 63: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
-	43, // 64: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
-	44, // 65: stowage.optimizer.v1.Plan.nodes_in_use:type_name -> stowage.optimizer.v1.NodesInUse
-	45, // 66: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
-	5,  // 67: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
-	48, // 68: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
-	47, // 69: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
-	46, // 70: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
-	6,  // 71: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
-	49, // 72: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
-	72, // [72:73] is the sub-list for method output_type
-	71, // [71:72] is the sub-list for method input_type
-	71, // [71:71] is the sub-list for extension type_name
-	71, // [71:71] is the sub-list for extension extendee
-	0,  // [0:71] is the sub-list for field type_name
+	30, // 43: stowage.optimizer.v1.Snapshot.pods:type_name -> stowage.optimizer.v1.Pod
+	31, // 44: stowage.optimizer.v1.Snapshot.disruption_budgets:type_name -> stowage.optimizer.v1.DisruptionBudget
+	32, // 45: stowage.optimizer.v1.Snapshot.reservations:type_name -> stowage.optimizer.v1.Reservation
+	33, // 46: stowage.optimizer.v1.Snapshot.forbidden_pairs:type_name -> stowage.optimizer.v1.ForbiddenPair
+	24, // 47: stowage.optimizer.v1.Snapshot.device_layouts:type_name -> stowage.optimizer.v1.DeviceLayout
+	26, // 48: stowage.optimizer.v1.Snapshot.device_requests:type_name -> stowage.optimizer.v1.DeviceRequest
+	29, // 49: stowage.optimizer.v1.Snapshot.device_holdings:type_name -> stowage.optimizer.v1.DeviceHolding
+	23, // 50: stowage.optimizer.v1.Snapshot.gangs:type_name -> stowage.optimizer.v1.Gang
+	4,  // 51: stowage.optimizer.v1.RequirementPrice.phase:type_name -> stowage.optimizer.v1.Phase
+	38, // 52: stowage.optimizer.v1.DualBound.pods:type_name -> stowage.optimizer.v1.PodPrice
+	39, // 53: stowage.optimizer.v1.DualBound.requirements:type_name -> stowage.optimizer.v1.RequirementPrice
+	41, // 54: stowage.optimizer.v1.DualBound.device_weights:type_name -> stowage.optimizer.v1.DeviceWeights
+	61, // 55: stowage.optimizer.v1.DeviceWeights.weights:type_name -> stowage.optimizer.v1.DeviceWeights.WeightsEntry
+	3,  // 56: stowage.optimizer.v1.Certificate.status:type_name -> stowage.optimizer.v1.ProofStatus
+	2,  // 57: stowage.optimizer.v1.Certificate.method:type_name -> stowage.optimizer.v1.ProofMethod
+	40, // 58: stowage.optimizer.v1.Certificate.dual_bound:type_name -> stowage.optimizer.v1.DualBound
+	42, // 59: stowage.optimizer.v1.TierResult.place:type_name -> stowage.optimizer.v1.Certificate
+	42, // 60: stowage.optimizer.v1.TierResult.disrupt:type_name -> stowage.optimizer.v1.Certificate
+	35, // 61: stowage.optimizer.v1.Plan.placements:type_name -> stowage.optimizer.v1.Placement
+	36, // 62: stowage.optimizer.v1.Plan.moves:type_name -> stowage.optimizer.v1.Move
+	37, // 63: stowage.optimizer.v1.Plan.evictions:type_name -> stowage.optimizer.v1.Eviction
+	43, // 64: stowage.optimizer.v1.Plan.tiers:type_name -> stowage.optimizer.v1.TierResult
+	44, // 65: stowage.optimizer.v1.Plan.gain_by_moves:type_name -> stowage.optimizer.v1.GainPoint
+	45, // 66: stowage.optimizer.v1.Plan.nodes_in_use:type_name -> stowage.optimizer.v1.NodesInUse
+	46, // 67: stowage.optimizer.v1.SolveUpdate.plan:type_name -> stowage.optimizer.v1.Plan
+	5,  // 68: stowage.optimizer.v1.SolveUpdate.end_reason:type_name -> stowage.optimizer.v1.EndReason
+	49, // 69: stowage.optimizer.v1.SolveUpdate.durations:type_name -> stowage.optimizer.v1.Durations
+	48, // 70: stowage.optimizer.v1.SolveUpdate.refusals:type_name -> stowage.optimizer.v1.Refusal
+	47, // 71: stowage.optimizer.v1.SolveUpdate.progress:type_name -> stowage.optimizer.v1.Progress
+	6,  // 72: stowage.optimizer.v1.Optimizer.Solve:input_type -> stowage.optimizer.v1.SolveRequest
+	50, // 73: stowage.optimizer.v1.Optimizer.Solve:output_type -> stowage.optimizer.v1.SolveUpdate
+	73, // [73:74] is the sub-list for method output_type
+	72, // [72:73] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_stowage_optimizer_contract_optimizer_proto_init() }
@@ -4248,7 +4350,7 @@ func file_stowage_optimizer_contract_optimizer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_stowage_optimizer_contract_optimizer_proto_rawDesc), len(file_stowage_optimizer_contract_optimizer_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   55,
+			NumMessages:   56,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

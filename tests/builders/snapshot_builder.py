@@ -87,6 +87,18 @@ class SnapshotBuilder:
         self.message.pods.add(uid=name, namespace="default", name=name, class_id=of, node=node, movable=movable)
         return self
 
+    def gang(
+        self, name: str, *classes: str, least: int, whole: bool = False, topology_key: str = ""
+    ) -> SnapshotBuilder:
+        """Make the pods of ``classes`` a gang."""
+        gang = self.message.gangs.add(
+            id=f"default/{name}", min_count=least, leaves_whole=whole, topology_key=topology_key
+        )
+        for one in self.message.pod_classes:
+            if one.id in classes:
+                one.gang = gang.id
+        return self
+
 
 def figure_1() -> pb.Snapshot:
     """Return the paper's figure 1: two 4 GB nodes, pods of 2 and 2 GB run, 3 waits."""

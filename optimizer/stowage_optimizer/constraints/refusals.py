@@ -4,7 +4,8 @@ Anti-affinity works both ways: a pod that runs keeps away the pods its terms sel
 their classes are refused too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from stowage_optimizer.constraints.shared_dimensions import AntiAffinityRule
 from stowage_optimizer.model.pod_class import PodClass
@@ -63,3 +64,38 @@ def _with_anti_affinity(snapshot: Snapshot, others: Sequence[AntiAffinityRule]) 
                     "existing-pods-anti-affinity",
                     f"running pods of class {carrier.name} have anti-affinity to it",
                 )
+
+
+def refused_gangs(
+    snapshot: Snapshot, refused: Mapping[str, Sequence[Refusal]], present: Container[str], *, keeps_gangs: bool
+) -> Iterator[tuple[str, Refusal]]:
+    """Yield each class that is left alone because of its gang, and why.
+
+    Parameters
+    ----------
+    refused
+        What is left alone for any other reason, by class.
+    present
+        The classes that have pods.
+    keeps_gangs
+        Whether the strategy knows of gangs.
+    """
+    gangs: defaultdict[str, list[PodClass]] = defaultdict(list)
+    for one in snapshot.classes.values() if snapshot.gangs else ():
+        if one.gang and one.id in present:
+            gangs[one.gang].append(one)
+    for gang, members in gangs.items():
+        first = next((one for one in members if one.id in refused), None)
+        priorities = sorted({one.priority for one in members})
+        if not keeps_gangs:
+            reason, detail = "gang", f"is of gang {gang}, and a plan of this kind may leave half a gang"
+        elif first is not None:
+            why = refused[first.id][0].reason
+            reason, detail = "gang-with-others", f"is of gang {gang}, of which class {first.name} is refused: {why}"
+        elif len(priorities) > 1:
+            reason, detail = "gang-priorities", f"is of gang {gang}, whose pods have priorities {priorities}"
+        else:
+            continue
+        for one in members:
+            if one.id not in refused:
+                yield class_refusal(one, reason, detail)

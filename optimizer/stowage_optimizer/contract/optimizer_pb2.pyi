@@ -289,7 +289,7 @@ class Owner(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class PodClass(_message.Message):
-    __slots__ = ("id", "namespace", "labels", "owner", "priority", "requests", "node_selector", "required_node_affinity", "tolerations", "required_pod_affinity", "required_pod_anti_affinity", "topology_spread", "host_ports", "unsupported", "volume_node_affinity", "preferred_node_affinity", "preferred_pod_affinity", "preferred_pod_anti_affinity", "device_requests", "worth")
+    __slots__ = ("id", "namespace", "labels", "owner", "priority", "requests", "node_selector", "required_node_affinity", "tolerations", "required_pod_affinity", "required_pod_anti_affinity", "topology_spread", "host_ports", "unsupported", "volume_node_affinity", "preferred_node_affinity", "preferred_pod_affinity", "preferred_pod_anti_affinity", "device_requests", "worth", "gang")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -324,6 +324,7 @@ class PodClass(_message.Message):
     PREFERRED_POD_ANTI_AFFINITY_FIELD_NUMBER: _ClassVar[int]
     DEVICE_REQUESTS_FIELD_NUMBER: _ClassVar[int]
     WORTH_FIELD_NUMBER: _ClassVar[int]
+    GANG_FIELD_NUMBER: _ClassVar[int]
     id: str
     namespace: str
     labels: _containers.ScalarMap[str, str]
@@ -344,7 +345,20 @@ class PodClass(_message.Message):
     preferred_pod_anti_affinity: _containers.RepeatedCompositeFieldContainer[PreferredPodTerm]
     device_requests: _containers.RepeatedScalarFieldContainer[str]
     worth: int
-    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ..., volume_node_affinity: _Optional[_Iterable[_Union[NodeSelector, _Mapping]]] = ..., preferred_node_affinity: _Optional[_Iterable[_Union[PreferredNodeTerm, _Mapping]]] = ..., preferred_pod_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., preferred_pod_anti_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., device_requests: _Optional[_Iterable[str]] = ..., worth: _Optional[int] = ...) -> None: ...
+    gang: str
+    def __init__(self, id: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., owner: _Optional[_Union[Owner, _Mapping]] = ..., priority: _Optional[int] = ..., requests: _Optional[_Union[Resources, _Mapping]] = ..., node_selector: _Optional[_Mapping[str, str]] = ..., required_node_affinity: _Optional[_Iterable[_Union[NodeSelectorTerm, _Mapping]]] = ..., tolerations: _Optional[_Iterable[_Union[Toleration, _Mapping]]] = ..., required_pod_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., required_pod_anti_affinity: _Optional[_Iterable[_Union[PodAffinityTerm, _Mapping]]] = ..., topology_spread: _Optional[_Iterable[_Union[TopologySpreadConstraint, _Mapping]]] = ..., host_ports: _Optional[_Iterable[_Union[HostPort, _Mapping]]] = ..., unsupported: _Optional[_Iterable[str]] = ..., volume_node_affinity: _Optional[_Iterable[_Union[NodeSelector, _Mapping]]] = ..., preferred_node_affinity: _Optional[_Iterable[_Union[PreferredNodeTerm, _Mapping]]] = ..., preferred_pod_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., preferred_pod_anti_affinity: _Optional[_Iterable[_Union[PreferredPodTerm, _Mapping]]] = ..., device_requests: _Optional[_Iterable[str]] = ..., worth: _Optional[int] = ..., gang: _Optional[str] = ...) -> None: ...
+
+class Gang(_message.Message):
+    __slots__ = ("id", "min_count", "leaves_whole", "topology_key")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    MIN_COUNT_FIELD_NUMBER: _ClassVar[int]
+    LEAVES_WHOLE_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_KEY_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    min_count: int
+    leaves_whole: bool
+    topology_key: str
+    def __init__(self, id: _Optional[str] = ..., min_count: _Optional[int] = ..., leaves_whole: _Optional[bool] = ..., topology_key: _Optional[str] = ...) -> None: ...
 
 class DeviceLayout(_message.Message):
     __slots__ = ("id", "devices", "counters")
@@ -496,7 +510,7 @@ class ForbiddenPair(_message.Message):
     def __init__(self, class_id: _Optional[str] = ..., node: _Optional[str] = ...) -> None: ...
 
 class Snapshot(_message.Message):
-    __slots__ = ("id", "nodes", "pod_classes", "pods", "disruption_budgets", "reservations", "forbidden_pairs", "device_layouts", "device_requests", "device_holdings")
+    __slots__ = ("id", "nodes", "pod_classes", "pods", "disruption_budgets", "reservations", "forbidden_pairs", "device_layouts", "device_requests", "device_holdings", "gangs")
     ID_FIELD_NUMBER: _ClassVar[int]
     NODES_FIELD_NUMBER: _ClassVar[int]
     POD_CLASSES_FIELD_NUMBER: _ClassVar[int]
@@ -507,6 +521,7 @@ class Snapshot(_message.Message):
     DEVICE_LAYOUTS_FIELD_NUMBER: _ClassVar[int]
     DEVICE_REQUESTS_FIELD_NUMBER: _ClassVar[int]
     DEVICE_HOLDINGS_FIELD_NUMBER: _ClassVar[int]
+    GANGS_FIELD_NUMBER: _ClassVar[int]
     id: str
     nodes: _containers.RepeatedCompositeFieldContainer[Node]
     pod_classes: _containers.RepeatedCompositeFieldContainer[PodClass]
@@ -517,7 +532,8 @@ class Snapshot(_message.Message):
     device_layouts: _containers.RepeatedCompositeFieldContainer[DeviceLayout]
     device_requests: _containers.RepeatedCompositeFieldContainer[DeviceRequest]
     device_holdings: _containers.RepeatedCompositeFieldContainer[DeviceHolding]
-    def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ..., device_layouts: _Optional[_Iterable[_Union[DeviceLayout, _Mapping]]] = ..., device_requests: _Optional[_Iterable[_Union[DeviceRequest, _Mapping]]] = ..., device_holdings: _Optional[_Iterable[_Union[DeviceHolding, _Mapping]]] = ...) -> None: ...
+    gangs: _containers.RepeatedCompositeFieldContainer[Gang]
+    def __init__(self, id: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., pod_classes: _Optional[_Iterable[_Union[PodClass, _Mapping]]] = ..., pods: _Optional[_Iterable[_Union[Pod, _Mapping]]] = ..., disruption_budgets: _Optional[_Iterable[_Union[DisruptionBudget, _Mapping]]] = ..., reservations: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., forbidden_pairs: _Optional[_Iterable[_Union[ForbiddenPair, _Mapping]]] = ..., device_layouts: _Optional[_Iterable[_Union[DeviceLayout, _Mapping]]] = ..., device_requests: _Optional[_Iterable[_Union[DeviceRequest, _Mapping]]] = ..., device_holdings: _Optional[_Iterable[_Union[DeviceHolding, _Mapping]]] = ..., gangs: _Optional[_Iterable[_Union[Gang, _Mapping]]] = ...) -> None: ...
 
 class Placement(_message.Message):
     __slots__ = ("pod_uid", "node", "unit", "turn", "devices")

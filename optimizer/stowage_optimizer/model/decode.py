@@ -16,11 +16,11 @@ from stowage_optimizer.model.options import LARGEST_TIME_LIMIT_S, Limits, SolveO
 from stowage_optimizer.model.pod_class import PodClass
 from stowage_optimizer.model.pods import Pods
 from stowage_optimizer.model.selectors import LabelSelector
-from stowage_optimizer.model.snapshot import DisruptionBudget, Refusal, Reservation, Snapshot
+from stowage_optimizer.model.snapshot import DisruptionBudget, Gang, Refusal, Reservation, Snapshot
 
 T = TypeVar("T")
-D = TypeVar("D", DeviceLayout, DeviceRequest, DeviceHolding)
-L = TypeVar("L", DeviceLayout, DeviceRequest)
+C = TypeVar("C", DeviceLayout, DeviceRequest, DeviceHolding, Gang)
+L = TypeVar("L", DeviceLayout, DeviceRequest, Gang)
 
 
 def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
@@ -49,6 +49,7 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
     names = _names(issues, "nodes[{}].name", "node", [one.name for one in nodes])
     layouts = _by_id(message, "device_layouts", DeviceLayout, issues)
     requests = _by_id(message, "device_requests", DeviceRequest, issues)
+    gangs = _by_id(message, "gangs", Gang, issues)
     for index, node in enumerate(nodes):
         if node.device_layout:
             issues.known(f"nodes[{index}].device_layout", "device layout", layouts, node.device_layout)
@@ -58,6 +59,8 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
         issues.require(f"pod_classes[{index}].namespace", one.namespace)
         for at, request in enumerate(one.device_requests):
             issues.known(f"pod_classes[{index}].device_requests[{at}]", "device request", requests, request)
+        if one.gang:
+            issues.known(f"pod_classes[{index}].gang", "gang", gangs, one.gang)
     classes = {one.id: one for one in all_classes}
     pods = _pods(message.pods, classes, names, issues)
     pods, classes = _exempt_apart(pods, within_totals(pods.class_id, classes, nodes, issues))
@@ -88,11 +91,12 @@ def decode_snapshot(message: pb.Snapshot, issues: Issues) -> Snapshot:
         device_layouts=layouts,
         device_requests=requests,
         device_holdings=_holdings(message, nodes, layouts, pods, issues),
+        gangs=gangs,
     )
 
 
-def _devices(message: pb.Snapshot, field: str, kind: type[D], issues: Issues) -> tuple[D, ...]:
-    """Read a field about devices. The scheduler computes these: a fault spoils the whole input."""
+def _computed(message: pb.Snapshot, field: str, kind: type[C], issues: Issues) -> tuple[C, ...]:
+    """Read a field that the scheduler computes: a fault spoils the whole input."""
     made = []
     for index, one in enumerate(getattr(message, field)):
         faults: Found = []
@@ -103,7 +107,7 @@ def _devices(message: pb.Snapshot, field: str, kind: type[D], issues: Issues) ->
 
 
 def _by_id(message: pb.Snapshot, field: str, kind: type[L], issues: Issues) -> dict[str, L]:
-    found = _devices(message, field, kind, issues)
+    found = _computed(message, field, kind, issues)
     _names(issues, f"{field}[{{}}].id", field[:-1].replace("_", " "), [one.id for one in found])
     return {one.id: one for one in found}
 
@@ -112,7 +116,7 @@ def _holdings(
     message: pb.Snapshot, nodes: Iterable[Node], layouts: Mapping[str, DeviceLayout], pods: Pods, issues: Issues
 ) -> tuple[DeviceHolding, ...]:
     """Return who holds which device; each must be one of its node's layout."""
-    found = _devices(message, "device_holdings", DeviceHolding, issues)
+    found = _computed(message, "device_holdings", DeviceHolding, issues)
     if not found:
         return ()
     layout_of = {node.name: layouts.get(node.device_layout) for node in nodes}

@@ -131,7 +131,7 @@ class PodClass:
     ``exempt_of`` is the id of the class in the message whose pods these are, of those
     that go without their disruption budget; empty for other classes. ``device_requests``
     holds ids, in the order in which the scheduler allocates devices; ``worth`` is what a
-    placed pod counts for, 0 meaning 1.
+    placed pod counts for, 0 meaning 1; ``gang`` is the id of the gang of its pods.
     """
 
     id: str = ""
@@ -154,6 +154,7 @@ class PodClass:
     preferred_pod_anti_affinity: tuple[PreferredPodTerm, ...] = ()
     device_requests: tuple[str, ...] = ()
     worth: Annotated[int, in_range(0, LARGEST_WORTH)] = 0
+    gang: str = ""
     exempt_of: str = ""
 
     def faults(self) -> Iterator[tuple[str, str]]:
@@ -173,6 +174,7 @@ class PodClass:
             self.owner,
             unsupported=(*self.unsupported, why),
             worth=self.counts_for,
+            gang=self.gang,
         )
 
     @property

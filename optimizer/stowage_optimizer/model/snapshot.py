@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from stowage_optimizer.model.codec import in_range
 from stowage_optimizer.model.devices import DeviceHolding, DeviceLayout, DeviceRequest
 from stowage_optimizer.model.node import Node, Resources
 from stowage_optimizer.model.pod_class import PodClass
@@ -49,6 +51,24 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True)
+class Gang:
+    """Pods of which at least ``min_count`` have a node, or none.
+
+    Parameters
+    ----------
+    leaves_whole
+        Whether a plan disrupts all of its running pods or none.
+    topology_key
+        Label whose value the nodes of all its pods share; empty if they may be anywhere.
+    """
+
+    id: str = ""
+    min_count: Annotated[int, in_range(1, 2**31 - 1)] = 0
+    leaves_whole: bool = False
+    topology_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A cluster at one moment. Names are unique and every reference resolves.
 
@@ -66,3 +86,4 @@ class Snapshot:
     device_layouts: Mapping[str, DeviceLayout] = field(default_factory=dict)
     device_requests: Mapping[str, DeviceRequest] = field(default_factory=dict)
     device_holdings: tuple[DeviceHolding, ...] = ()
+    gangs: Mapping[str, Gang] = field(default_factory=dict)

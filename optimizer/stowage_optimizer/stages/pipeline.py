@@ -31,23 +31,34 @@ Where there are more, or repairing a plan takes too long, they are only placed."
 
 
 class Packings:
-    """The packing problems of a snapshot, each reduced when it is first asked for."""
+    """The packing problems of a snapshot, each reduced when it is first asked for.
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    Parameters
+    ----------
+    gangs
+        Whether they have the pods of gangs.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, gangs: bool = False) -> None:
         self.snapshot = snapshot
+        self._gangs = gangs
         self.demanding = any(one.demanding for one in snapshot.classes.values())
 
     @cached_property
     def plain(self) -> Packing:
         """The problem without the pods that have demands on other pods."""
-        return with_ties(reduce_snapshot(self.snapshot))
+        return with_ties(reduce_snapshot(self.snapshot, gangs=self._gangs))
 
     @cached_property
     def related(self) -> Packing:
         """The problem with them."""
         if not self.demanding:
             return self.plain
-        return with_ties(reduce_snapshot(self.snapshot, relations=True))
+        return with_ties(reduce_snapshot(self.snapshot, relations=True, gangs=self._gangs))
+
+    def without_gangs(self) -> "Packings":
+        """Return the problems without the pods of gangs."""
+        return Packings(self.snapshot, gangs=False) if self.snapshot.gangs else self
 
     @property
     def waiting(self) -> bool:
@@ -61,7 +72,7 @@ class Packings:
 
     def hurried(self, budget: TimeBudget) -> bool:
         """Return whether there is no time to move the pods with demands."""
-        if self.related.divisible:
+        if not self.demanding or self.related.divisible:
             return False
         return (
             len(self.snapshot.pods) > MOVED_PER_S * budget.limit_s
@@ -108,11 +119,12 @@ def _stages(strategy: Strategy, packings: Packings, budget: TimeBudget) -> Itera
     """Yield the stages that an answer needs."""
     pods = len(packings.snapshot.pods)
     if budget.options.objective is Objective.CONSOLIDATE:
-        yield Search(Consolidate(packings.related), packings.plain)
-        yield DisruptCheapest(packings.plain)
+        plain = packings.without_gangs().plain
+        yield Search(Consolidate(packings.related), plain)
+        yield DisruptCheapest(plain)
         return
     if getattr(strategy, "is_self_contained", False):
-        yield Search(strategy, packings.related)
+        yield Search(strategy, packings.without_gangs().related)
         return
     if not packings.waiting:
         yield Search(strategy, packings.plain)

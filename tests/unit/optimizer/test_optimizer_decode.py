@@ -80,6 +80,16 @@ def devices(*spoils: Spoil) -> Spoil:
     return spoil
 
 
+def gangs(spoil: Spoil) -> Spoil:
+    """Make the first class a gang, then spoil that."""
+
+    def spoiled(snapshot: pb.Snapshot) -> None:
+        SnapshotBuilder(snapshot).gang("g", snapshot.pod_classes[0].id, least=2)
+        spoil(snapshot)
+
+    return spoiled
+
+
 OF_THE_WHOLE: list[tuple[Spoil, str]] = [
     (devices(lambda s: setattr(s.nodes[1], "device_layout", "x")),
      "nodes[1].device_layout: names the unknown device layout 'x'"),
@@ -101,6 +111,11 @@ OF_THE_WHOLE: list[tuple[Spoil, str]] = [
      "device_holdings[0].node: names the unknown node 'x'"),
     (devices(lambda s: setattr(s.device_holdings[0], "pod_uid", "x")),
      "device_holdings[0].pod_uid: names the unknown pod 'x'"),
+    (one(gang="x"), "pod_classes[0].gang: names the unknown gang 'x'"),
+    (gangs(lambda s: s.gangs.add(id="default/g", min_count=1)),
+     "gangs[1].id: gang 'default/g' appears twice"),
+    (gangs(lambda s: s.gangs[0].ClearField("min_count")),
+     "gangs[0].min_count: is 0, not in 1..2147483647"),
     (lambda s: setattr(s.pods[0], "age_s", -1), "pods[0].age_s: is negative (-1)"),
     (lambda s: s.ClearField("id"), "id: is empty"),
     (node(), "nodes[2].name: is empty"),
