@@ -217,10 +217,15 @@ func TestANodeWhoseDevicesAreHeldOtherwiseIsNotTold(t *testing.T) {
 			t.Errorf("%s: held are %v, told: %t", name, held, told)
 		}
 	}
-	inFlight := aPod("p", "n1", "share")
-	c := newCluster(t, node, aClass("gpu", ""), sharedBy(aSlice("n1", "a")), template, inFlight, claimOf(inFlight, template, ""))
-	if _, told := c.book.Holdings("n1", []*v1.Pod{inFlight}); told {
-		t.Error("the device of a pod in flight is told")
+	all := exactly("gpu", 1)
+	all.Exactly.AllocationMode, all.Exactly.Count = resourceapi.DeviceAllocationModeAll, 0
+	for name, asked := range map[string]*resourceapi.ResourceClaimTemplate{"a share": template, "all devices": aTemplate("share", all)} {
+		inFlight, other := aPod("p", "n1", "share"), aTemplate("other", taking(exactly("gpu", 1), "30"))
+		c := newCluster(t, node, aClass("gpu", ""), sharedBy(aSlice("n1", "a")), asked, other, inFlight, claimOf(inFlight, asked, ""),
+			aPod("other", "", "other"))
+		if _, told := c.book.Holdings("n1", []*v1.Pod{inFlight}); told {
+			t.Errorf("the devices of a pod in flight that asks for %s are told", name)
+		}
 	}
 }
 

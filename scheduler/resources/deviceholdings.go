@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/dynamic-resource-allocation/resourceclaim"
 	"k8s.io/utils/ptr"
 
 	"github.com/stowage/stowage/scheduler/contract"
@@ -68,15 +69,30 @@ func (b *Book) Holdings(node string, pods []*v1.Pod) (held []*contract.DeviceHol
 		reader.read(claim, uid)
 	}
 	for _, pod := range pods {
-		if asked := b.Devices(pod); len(asked.Requests) > 0 {
+		switch asked := b.Devices(pod); {
+		case len(asked.Requests) > 0:
 			expected := len(pod.Spec.ResourceClaims)
 			if now.asksExtended(pod) {
 				expected++
 			}
 			reader.all = reader.all && claims[pod.UID] == expected
+		case len(asked.Refused) > 0: // it may have asked for any device
+			reader.all = reader.all && b.devices.haveDevices(pod)
 		}
 	}
 	return reader.held, reader.all && reader.countersSuffice()
+}
+
+// haveDevices says that all claims of a pod on a node have their devices: the scheduler is choosing none for it.
+func (c *Catalogue) haveDevices(pod *v1.Pod) bool {
+	return !slices.ContainsFunc(pod.Spec.ResourceClaims, func(of v1.PodResourceClaim) bool {
+		name, _, err := resourceclaim.Name(pod, &of)
+		if err != nil || name == nil {
+			return err != nil // else it needs none
+		}
+		claim := c.claim(pod.Namespace, *name)
+		return claim == nil || claim.Status.Allocation == nil
+	})
 }
 
 // holdingsReader reads the claims of a node.
