@@ -18,8 +18,14 @@ import (
 // Place is so many places on one node for pods of one owner and class. Which pod leaves for one, and which arrives there,
 // does not matter.
 type Place struct {
-	Node     string
+	Node string
+	// Requests is what a pod of the place needs, its devices as they are counted now.
 	Requests resources.Vector
+
+	// planned is the same as they were counted when the plan was made. overlapping: by now, pods share some of the devices, or
+	// ask for sets that overlap, so that no amount says whether there are enough.
+	planned     resources.Vector
+	overlapping bool
 
 	key       snapshot.ReplicaKey
 	namespace string
@@ -50,6 +56,10 @@ type Places struct {
 	Priority int32
 	Carried  bool
 
+	// book counts devices, and counted is its state by which the places were counted.
+	book    *resources.Book
+	counted uint64
+
 	mu sync.Mutex
 	// byKey are the places by the pods that may take them, and by node; open counts those that are open, and replacements
 	// those in flight.
@@ -69,8 +79,8 @@ type Places struct {
 	inTurn sets.Set[string]
 }
 
-func newPlaces() *Places {
-	return &Places{byKey: map[snapshot.ReplicaKey]map[string]*Place{}, open: map[snapshot.ReplicaKey]int{},
+func newPlaces(book *resources.Book) *Places {
+	return &Places{book: book, byKey: map[snapshot.ReplicaKey]map[string]*Place{}, open: map[snapshot.ReplicaKey]int{},
 		replacements: map[snapshot.ReplicaKey]int{}, holders: map[types.UID]*holder{}, moving: map[string]resources.Vector{},
 		needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}, turns: map[string]*turnsOf{}}
 }
@@ -85,7 +95,7 @@ func (p *Places) add(made Place, settled, unopened int) {
 		if len(p.owned) == 0 || made.priority > p.Priority {
 			p.Priority = made.priority
 		}
-		made.settled, made.inFlight, made.unopened, made.turns = 0, 0, 0, nil
+		made.settled, made.inFlight, made.unopened, made.turns, made.planned = 0, 0, 0, nil, made.Requests
 		known = &made
 		p.byKey[made.key][made.Node] = known
 		p.owned[made.key.Owner] = append(p.owned[made.key.Owner], known)
@@ -116,6 +126,25 @@ func addTo(sums map[string]resources.Vector, of *Place, pods int) {
 	}
 	for ; pods < 0; pods++ {
 		sums[of.Node] = sums[of.Node].Minus(of.Requests)
+	}
+}
+
+// recount counts the devices of the places anew once others ask for other sets of devices: what the places take of these has no
+// name yet, and no other pod may take it. Who compares places with room calls it first.
+func (p *Places) recount() {
+	now := p.book.State()
+	if now == p.counted {
+		return
+	}
+	p.counted, p.outstanding, p.inTurn = now, nil, nil
+	clear(p.moving)
+	clear(p.needed)
+	for _, places := range p.byKey {
+		for _, one := range places {
+			one.Requests, one.overlapping = p.book.Recounted(one.planned)
+			addTo(p.moving, one, one.inFlight)
+			addTo(p.needed, one, one.open()+one.unopened)
+		}
 	}
 }
 
@@ -154,6 +183,7 @@ func (p *Places) giveBack(uid types.UID) {
 func (p *Places) Outstanding() map[string]resources.Vector {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.recount()
 	if p.outstanding == nil {
 		p.outstanding = maps.Clone(p.needed)
 		maps.DeleteFunc(p.outstanding, func(_ string, room resources.Vector) bool { return room.IsZero() })
@@ -201,6 +231,7 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	key := e.keyOf(pod)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.recount()
 	if free == nil {
 		free = func(node string) resources.Vector { return e.free[node] }
 	}

@@ -91,7 +91,7 @@ func (e *Execution) shortestGap(waiting []*step, late map[string][]*Place, free 
 		case slices.ContainsFunc(late[s.From], func(p *Place) bool { return p.Requests.FitsIn(leaves) }):
 		case len(late[s.From]) > 0:
 			rank[s] = 1
-		case slices.ContainsFunc(coming[s.From], func(other *step) bool { return other != s && other.Pod.Requests.FitsIn(rest) }):
+		case slices.ContainsFunc(coming[s.From], func(other *step) bool { return other != s && e.target(other).Requests.FitsIn(rest) }):
 			rank[s] = 2
 		default:
 			rank[s] = 3
@@ -137,6 +137,7 @@ func (e *Execution) AllowEarly(uids ...types.UID) {
 func (e *Execution) Unblock(free map[string]resources.Vector) (uids []types.UID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.recount()
 	waiting := slices.DeleteFunc(waitingMoves(e.steps), func(s *step) bool { return s.early })
 	for _, chosen := range e.oneOfEachCycle(waiting, free) {
 		for _, step := range waitingMoves(chosen.unit.steps) {

@@ -111,7 +111,7 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		owners:   sets.New[types.UID](),
 		units:    map[snapshot.ReplicaKey]*unit{},
 		classes:  of.Classes,
-		Places:   newPlaces(),
+		Places:   newPlaces(of.Classes.Book()),
 		starting: map[types.UID]*v1.Pod{},
 		vanished: map[types.UID]int{},
 		arrived:  map[snapshot.ReplicaKey][]string{},

@@ -456,7 +456,7 @@ func TestEvictionForAPodThatIsStillToBeCreatedIsNeeded(t *testing.T) {
 	expected := &packingplan.Record{}
 	expected.Status.Classes = []packingplan.Class{{ID: "k", Requests: size(60, 60).List()}}
 	expected.Status.Steps = []*packingplan.Step{{Pod: "default/high-1", OwnerUID: "high", Class: "k", From: "n1", To: "n0"}}
-	e.Expect(executor.PlacesOf(expected))
+	e.Expect(executor.PlacesOf(expected, nil))
 
 	if with := e.States()[low.Object.UID]; without != packingplan.NotNeeded || with != packingplan.Waiting {
 		t.Errorf("%s without a pod to come, %s with one", without, with)

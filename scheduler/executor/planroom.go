@@ -14,8 +14,8 @@ import (
 
 // PlacesOf are the places of a plan in its object, including those that are taken by now: the pods' annotations say
 // which. A move that turned out not to be needed has none, nor has a plan whose pods another scheduler places.
-func PlacesOf(record *packingplan.Record) *Places {
-	places := newPlaces()
+func PlacesOf(record *packingplan.Record, book *resources.Book) *Places {
+	places := newPlaces(book)
 	if record.PlacedElsewhere() {
 		return places
 	}
@@ -62,13 +62,14 @@ func (p *Places) Release(uid types.UID) {
 }
 
 // For are the places that are left for the pod and large enough. expected says whether there were ever any for its owner.
-func (p *Places) For(pod *v1.Pod, requests resources.Vector) (left []*Place, expected bool) {
+func (p *Places) For(pod *v1.Pod, requests resources.Vector) (left []Place, expected bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.recount()
 	all := p.expected(pod)
 	for _, one := range all {
 		if one.open()+one.unopened > 0 && requests.WithoutDevices().FitsIn(one.Requests) {
-			left = append(left, one)
+			left = append(left, *one)
 		}
 	}
 	return left, len(all) > 0

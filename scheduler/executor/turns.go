@@ -76,16 +76,17 @@ func (p *Places) noteBack(uid types.UID, of *Place) {
 	}
 }
 
-// InTurn are the nodes on which places with a turn are left: until these are taken, a device there that is free, or comes free,
-// is for the pods of the plan.
+// InTurn are the nodes on which places with a turn are left, or places for devices that overlap only since the plan was made: until
+// these are taken, a device there that is free, or comes free, is for the pods of the plan.
 func (p *Places) InTurn() sets.Set[string] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.recount()
 	if p.inTurn == nil {
 		p.inTurn = sets.New[string]()
 		for _, places := range p.byKey {
 			for node, place := range places {
-				if len(place.turns) > 0 && place.open()+place.unopened > 0 {
+				if (len(place.turns) > 0 || place.overlapping) && place.open()+place.unopened > 0 {
 					p.inTurn.Insert(node)
 				}
 			}

@@ -35,6 +35,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 			wave = append(wave, Departure{Pod: step.Pod})
 		}
 	}
+	e.recount()
 	room, expected := e.room(free)
 	starting, away, begun := e.notReady(), e.away(), sets.New[string]()
 	send := func(moves []*step, early bool) {
@@ -48,9 +49,9 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 		if !e.maySend(moves, away) {
 			// It goes as soon as the replacement is ready that its owner lacks.
 			expected = expected || slices.ContainsFunc(moves, func(s *step) bool {
-				return starting[s.Pod.ReplicaKey().Owner] > 0 && s.Pod.Requests.FitsIn(room[s.To]) && e.mayBegin(e.target(s))
+				return starting[s.Pod.ReplicaKey().Owner] > 0 && e.target(s).Requests.FitsIn(room[s.To]) && e.mayBegin(e.target(s))
 			})
-		} else if e.mayBeginAll(moves, begun) && takeRoom(moves, room) {
+		} else if e.mayBeginAll(moves, begun) && e.takeRoom(moves, room) {
 			send(moves, false)
 			for _, step := range moves {
 				begun.Insert(step.To)
@@ -76,6 +77,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 func (e *Execution) Activatable(free map[string]resources.Vector, binding func(types.UID) bool) map[string]*v1.Pod {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.recount()
 	e.free = free
 	left := maps.Clone(free)
 	open := map[snapshot.ReplicaKey]int{}
@@ -137,7 +139,7 @@ func (e *Execution) placesWithRoom(key snapshot.ReplicaKey, left map[string]reso
 
 // takeRoom takes the room that the moves of a unit need, or none if there is not enough for all of them. Places that are
 // open have theirs.
-func takeRoom(moves []*step, room map[string]resources.Vector) bool {
+func (e *Execution) takeRoom(moves []*step, room map[string]resources.Vector) bool {
 	left := map[string]resources.Vector{}
 	for _, step := range moves {
 		if step.opened {
@@ -147,10 +149,11 @@ func takeRoom(moves []*step, room map[string]resources.Vector) bool {
 		if !known {
 			free = room[step.To]
 		}
-		if !step.Pod.Requests.FitsIn(free) {
+		requests := e.target(step).Requests
+		if !requests.FitsIn(free) {
 			return false
 		}
-		left[step.To] = free.Minus(step.Pod.Requests)
+		left[step.To] = free.Minus(requests)
 	}
 	maps.Copy(room, left)
 	return true

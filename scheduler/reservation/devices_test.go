@@ -14,17 +14,20 @@ import (
 	"k8s.io/klog/v2/ktesting"
 	kubescheduler "k8s.io/kubernetes/pkg/scheduler"
 
+	"github.com/stowage/stowage/scheduler/executor"
 	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/packingplan"
+	rules "github.com/stowage/stowage/scheduler/plan"
 	"github.com/stowage/stowage/scheduler/reservation"
 	"github.com/stowage/stowage/scheduler/resources"
+	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
 const driver = "gpu.example.com"
 
 // counted is a ledger whose book counts the devices 0 and 1 of n1. Of the classes, "first" is of device 0, the others are of
-// both; each has a template of its name.
+// both; each has a template of its name, but for "either", of which the template asks for a device of "first" or else of "any".
 func counted(t *testing.T, classes ...string) (*reservation.Ledger, *resources.Book) {
 	t.Helper()
 	logger, ctx := ktesting.NewTestContext(t)
@@ -43,6 +46,11 @@ func counted(t *testing.T, classes ...string) (*reservation.Ledger, *resources.B
 		template := &resourceapi.ResourceClaimTemplate{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
 		template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", Exactly: &resourceapi.ExactDeviceRequest{
 			DeviceClassName: name, AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1}}}
+		if name == "either" {
+			template.Spec.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "r", FirstAvailable: []resourceapi.DeviceSubRequest{
+				{Name: "a", DeviceClassName: "first", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1},
+				{Name: "b", DeviceClassName: "any", AllocationMode: resourceapi.DeviceAllocationModeExactCount, Count: 1}}}}
+		}
 		objects = append(objects, template, &resourceapi.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: resourceapi.DeviceClassSpec{Selectors: []resourceapi.DeviceSelector{
 				{CEL: &resourceapi.CELDeviceSelector{Expression: expression}}}}})
@@ -116,5 +124,47 @@ func TestAReservationOfADeviceIsForItsOwnerWhateverOthersBeginToAskFor(t *testin
 	}
 	if _, more := l.Take(claiming("first", podOf("a", "q", "1", 0)), "n1"); more {
 		t.Error("a second owner takes the only device")
+	}
+}
+
+// A plan knows the devices that it counts on by what pods asked for when it was made. Who asks for another set of devices, in
+// which these are, must not take them, whether the plan is carried out here or only known from its object.
+func TestAPlanUnderWayHoldsItsDevicesWhateverOthersBeginToAskFor(t *testing.T) {
+	for name, carried := range map[string]bool{"from its object": false, "carried out here": true} {
+		l, book := counted(t, "first", "any", "either")
+		moving, node := claiming("first", podOf("a", "a-1", "1", 5)), testobjects.Node("n0", "4", "4Gi").Obj()
+		moving.Spec.NodeName = node.Name
+		book.Needs(moving) // no informer shows it
+		s := snapshot.Build(snapshot.Input{ID: "s", Nodes: []*v1.Node{node}, Pods: []*v1.Pod{moving}, Book: book})
+		record := plan(t, moved("n1", "1", "a"))
+		record.Status.Classes[0].Requests = s.Pods[moving.UID].Requests.List()
+		l.HoldPlan(record)
+		if carried {
+			l.CarryPlan(record.UID(), executor.New(&rules.Plan{Classes: s.Classes,
+				Moves: []rules.Step{{Pod: s.Pods[moving.UID], From: node.Name, To: "n1"}}}, nil, 0))
+		}
+
+		view := l.For(claiming("any", podOf("b", "b", "1", 0)), false)
+		held, _ := view.Held("n1")
+		for _, ask := range []v1.ResourceName{"first", "any"} {
+			if devices := held.Of(resources.DevicePrefix + ask); devices != 1 || view.AwaitsTurns("n1") {
+				t.Errorf("%s: %d devices are held against a pod that asks for %q, want 1", name, devices, ask)
+			}
+		}
+
+		either := claiming("either", podOf("b", "c", "1", 0))
+		if view := l.For(either, false); len(book.Requests(either)) == 0 || !view.AwaitsTurns("n1") {
+			t.Errorf("%s: a pod that asks for one or the other is not kept off", name)
+		}
+		if held, some := l.For(podOf("b", "d", "1", 0), false).Held("n1"); !some || !held.WithoutDevices().Equal(held) {
+			t.Errorf("%s: %+v is held, want no amount of devices that overlap", name, held)
+		}
+		if offers := l.For(claiming("first", podOf("a", "a-2", "1", 5)), false).Offers["n1"]; len(offers) != 1 {
+			t.Errorf("%s: the replacement is offered %+v", name, offers)
+		}
+		l.EndPlan(record.UID())
+		if view := l.For(either, false); view.IsRestricted() {
+			t.Errorf("%s: something is held after the end of the plan", name)
+		}
 	}
 }

@@ -20,7 +20,7 @@ type planRoom struct {
 
 // HoldPlan holds room for the pods of a plan, as its object has it.
 func (l *Ledger) HoldPlan(record *packingplan.Record) {
-	plan, places := record.UID(), executor.PlacesOf(record)
+	plan, places := record.UID(), executor.PlacesOf(record, l.book)
 	promised := places.Outstanding()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *Ledger) DropExecution(plan types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if room := l.plans[plan]; room != nil && room.Carried {
-		room.Places = executor.PlacesOf(room.record)
+		room.Places = executor.PlacesOf(room.record, l.book)
 		l.recount(plan)
 		l.freeChanged(room.promised, nil)
 	}

@@ -193,3 +193,28 @@ func (f family) take(amounts []int64, ask string, count int64) {
 		amounts[i] += count
 	}
 }
+
+// recounted is the amount of an earlier family in each dimension: the sum of the largest sets within it that the earlier one
+// counted. These are disjoint, since the union of two that overlap was counted, too.
+func (f family) recounted(before Vector) []int64 {
+	amounts := make([]int64, len(f.dimensions))
+	of := func(d dimension) int64 { return before.extended[DevicePrefix+d.name] }
+	for i, into := range f.dimensions {
+		if of(into) > 0 {
+			amounts[i] = of(into)
+			continue
+		}
+		var largest []dimension
+		for _, one := range f.dimensions {
+			if of(one) == 0 || one.kinds.Sign() == 0 || !one.within(into) || slices.ContainsFunc(largest, one.within) {
+				continue
+			}
+			within := func(other dimension) bool { return other.within(one) }
+			largest = append(slices.DeleteFunc(largest, within), one)
+		}
+		for _, one := range largest {
+			amounts[i] = add(amounts[i], of(one))
+		}
+	}
+	return amounts
+}

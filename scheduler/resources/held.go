@@ -142,6 +142,29 @@ func (b *Book) FreeFor(pod *v1.Pod, node fwk.NodeInfo) Vector {
 	return free
 }
 
+// State changes whenever devices come to be counted in another way; 0: none are counted.
+func (b *Book) State() uint64 {
+	if now := b.state(); now != nil {
+		return now.number
+	}
+	return 0
+}
+
+// Recounted is the amount of an earlier state in the dimensions of this one, which has others since pods ask for other sets
+// of devices. shared says that some of its devices are no amounts any more, as pods share them or the sets overlap.
+func (b *Book) Recounted(before Vector) (now Vector, shared bool) {
+	of := b.state()
+	if of == nil {
+		return before, false
+	}
+	if of.bins != nil {
+		for ask := range of.bins.asks {
+			shared = shared || before.extended[DevicePrefix+ask] > 0
+		}
+	}
+	return of.with(before.WithoutDevices(), of.family.recounted(before)), shared
+}
+
 // state is that of the devices; nil where none are counted.
 func (b *Book) state() *state {
 	if b == nil || b.devices == nil || b.devices.sources.Load() == nil {

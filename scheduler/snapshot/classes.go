@@ -107,6 +107,9 @@ type Classes struct {
 // ID is the identifier of the pod's class.
 func (c Classes) ID(pod *v1.Pod) string { return c.id(specOf(pod, c.book.Needs(pod), c.book), pod) }
 
+// Book is that of the cluster as it is at any time.
+func (c Classes) Book() *resources.Book { return c.book }
+
 // Allocated are the devices that the pod's claims have already although it waits, and their node, or "".
 func (c Classes) Allocated(pod *v1.Pod) (node string, devices resources.Vector) {
 	return c.book.Allocated(pod)

@@ -216,7 +216,7 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 			return nil, err
 		}
 		exec := executor.New(checked, now.Free(), int(l.args.Limits.MaxUnavailablePerWorkload))
-		exec.Expect(executor.PlacesOf(&expected))
+		exec.Expect(executor.PlacesOf(&expected, l.plugin.view.Book))
 		exec.Left(left.Left)
 		exec.AllowEarly(outcome.Early...)
 		if outcome.RequireAll {

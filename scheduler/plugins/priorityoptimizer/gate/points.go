@@ -102,6 +102,7 @@ func (g *Gate) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _
 	if seen.planned {
 		return &fwk.PreFilterResult{NodeNames: sets.New(nodes...)}, nil
 	}
+	seen.requests = g.book.Needs(pod) // first, so that the devices that it asks for have a name in what the plan needs
 	if execution != nil {
 		seen.outstanding, seen.vacated = execution.Outstanding(), execution.Vacated(pod)
 	} else {
@@ -110,7 +111,6 @@ func (g *Gate) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _
 	if len(seen.outstanding) == 0 && len(seen.vacated) == 0 {
 		return nil, fwk.NewStatus(fwk.Skip)
 	}
-	seen.requests = g.book.Needs(pod)
 	if execution != nil {
 		seen.inTurn = g.turnsBeside(pod, execution)
 	}
