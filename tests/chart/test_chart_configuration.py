@@ -114,8 +114,12 @@ def test_the_defaults_are_the_plugins_own() -> None:
 def _go_defaults() -> Manifest:
     """Return the defaults of the plugin, by the names of their fields."""
     go = "\n".join(
-        (SCHEDULER / "plugins/priorityoptimizer" / name).read_text("utf-8").replace("gate.", "")
-        for name in ("config/args.go", "gate/trigger.go")
+        re.sub(r"\b(gate|packingplan)\.", "", (SCHEDULER / name).read_text("utf-8"))
+        for name in (
+            "plugins/priorityoptimizer/config/args.go",
+            "plugins/priorityoptimizer/gate/trigger.go",
+            "packingplan/consolidation.go",
+        )
     )
     words = dict(re.findall(r'^\s+(\w+) +\w+ = ("\w+")$', go, re.M))
     (literal,) = re.findall(r"return (&PriorityOptimizerArgs\{.*?\n\t\})", go, re.S)

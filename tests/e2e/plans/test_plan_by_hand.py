@@ -43,6 +43,9 @@ def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) 
     assert nodes(figure_1) == before
 
 
+ANY_WINDOW = [{"schedule": "0 2 * * *", "durationSeconds": 60}]
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "reason"),
     [
@@ -52,6 +55,9 @@ def test_a_proposal_that_is_given_up_moves_no_pod(figure_1: ReleaseEnvironment) 
         ("PackingPlan", {"objective": "Consolidate", "maxMoves": 0}, "maxMoves"),
         ("PackingPlan", {"objective": "Consolidate", "schedulerNames": []}, "schedule"),
         ("PackingPlan", {"objective": "Place", "leastGain": "1"}, "are for plans with"),
+        ("PackingPlan", {"maximize": "Nodes"}, 'Unsupported value: "Nodes"'),
+        ("PackingPlan", {"objective": "Consolidate", "maximize": "Devices"}, "maximize is for plans with"),
+        ("PackingPolicy", {"windows": ANY_WINDOW, "maximize": "Devices"}, "maximize is for policies with"),
         ("Reservation", {"owners": []}, "spec.owners"),
         ("Reservation", {"owners": [{}]}, "an owner names an object, a controller or"),
         ("Reservation", {"ttl": "1h", "expires": "2030-01-01T00:00:00Z"}, "exclude each other"),
@@ -79,6 +85,7 @@ EMPTYING = {"objective": "Consolidate", "leastGain": "0.5", "maxMoves": 7}
         (EXECUTED, {"trigger": "Periodic"}, "trigger of a PackingPlan cannot be"),
         (EXECUTED, {"timeLimitSeconds": 9}, "time limit of a PackingPlan cannot be"),
         (EXECUTED, {"executionMode": "DryRun"}, "cannot be turned into a dry run"),
+        (EXECUTED, {"maximize": "Devices"}, "what a PackingPlan maximizes cannot be"),
         (EXECUTED, {"abort": False}, "an abort cannot be taken back"),
         (EMPTYING, {"leastGain": "0.1"}, "cannot be changed"),
         (EMPTYING, {"nodeSelector": {"matchLabels": {"a": "b"}}}, "cannot be changed"),
