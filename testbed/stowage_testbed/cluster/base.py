@@ -13,6 +13,7 @@ from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
 from stowage_testbed.cluster.components import READY_TIMEOUT_S, ReleaseLocation
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.listing import Owner, check_name, claim_cluster, read_owner, remove_cluster, write_owner
 from stowage_testbed.toolchain import choose_minor, install_tools, tool_path
@@ -25,17 +26,24 @@ class Cluster(ABC):
     """A Kubernetes control plane with fake nodes; its folder holds all of it.
 
     Its ``name`` is unique among this user's clusters. The API server gets a free port of 127.0.0.1 unless ``api_port``
-    is given, and the default minor of Kubernetes unless one is named, as in ``1.37``. Raises a StowageError if ``name``
-    cannot be a cluster's, or there is no such minor.
+    is given, and the default minor of Kubernetes unless one is named, as in ``1.37``; ``features`` are what it has
+    beyond that minor's defaults. Raises a StowageError if ``name`` cannot be a cluster's, or there is no such minor.
     """
 
     backend: ClassVar[Backend]
 
     def __init__(
-        self, name: str, *, api_port: int | None = None, minor: str | None = None, timeout_s: float = READY_TIMEOUT_S
+        self,
+        name: str,
+        *,
+        api_port: int | None = None,
+        minor: str | None = None,
+        features: FeatureGates = DEFAULTS,
+        timeout_s: float = READY_TIMEOUT_S,
     ) -> None:
         self.name = check_name(name)
         self.minor = choose_minor(minor)
+        self.features = features
         self.workdir: Path = layout.clusters_folder() / name
         self._api_port = api_port
         self._timeout_s = timeout_s
@@ -61,14 +69,19 @@ class Cluster(ABC):
         """Start, and leave nothing behind if that fails or is interrupted.
 
         Tools that are missing are installed, which takes minutes and is shown. Raises a StowageError if the name or the
-        port is taken, a tool cannot be installed, the control plane did not become ready, or Docker refuses something.
+        port is taken, a tool cannot be installed, the minor cannot have a feature gate, the control plane did not
+        become ready, or Docker refuses something.
         """
         self._check()
         self._claim_id = secrets.token_hex(8)
         try:
-            owner = claim_cluster(self.workdir, self._api_port, self._claim_id, self.backend, self.minor)
+            owner = claim_cluster(
+                self.workdir, self._api_port, self._claim_id, self.backend, self.minor, features=self.features
+            )
             # Not before: a name or a port that is taken is told at once.
             install_tools(self._tools, minor=self.minor)
+            if refusal := self.features.find_refusal(self.minor):
+                raise InputError(refusal)
             self._start(owner)
         except BaseException:
             # Also for an interrupt: no process and no folder may remain.
@@ -112,6 +125,15 @@ class Cluster(ABC):
                 "leave --kubernetes out, or --cluster for a cluster of its own"
             )
         return self.minor
+
+    def find_missing(self, wanted: FeatureGates) -> str:
+        """Return which feature gates and API groups the cluster lacks, and the way out; empty if none."""
+        if not (options := self.features.lacks(wanted)):
+            return ""
+        return wanted.find_refusal(self.minor) or (
+            f"cluster {self.name} was brought up without {options}; leave --cluster out for a cluster of its own, or "
+            "give these options to `stowage up`"
+        )
 
     def api_client(self) -> ApiClient:
         """Return a new client; the caller closes it."""

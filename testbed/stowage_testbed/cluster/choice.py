@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from stowage_testbed.cluster.backend import CANNOT, TOOLS, Backend
 from stowage_testbed.cluster.base import Cluster
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.cluster.kind import KindCluster
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.listing import cluster_missing, find_cluster
@@ -17,9 +18,16 @@ from stowage_testbed.toolchain.manifest import load_manifest
 _KINDS: dict[Backend, type[Cluster]] = {Backend.KWOK_BINARY: KwokBinaryCluster, Backend.KIND: KindCluster}
 
 
-def new_cluster(backend: Backend, name: str, *, api_port: int | None = None, minor: str | None = None) -> Cluster:
+def new_cluster(
+    backend: Backend,
+    name: str,
+    *,
+    api_port: int | None = None,
+    minor: str | None = None,
+    features: FeatureGates = DEFAULTS,
+) -> Cluster:
     """Return a cluster that is not up yet."""
-    return _KINDS[backend](name, api_port=api_port, minor=minor)
+    return _KINDS[backend](name, api_port=api_port, minor=minor, features=features)
 
 
 def existing_cluster(name: str) -> Cluster:
@@ -27,7 +35,7 @@ def existing_cluster(name: str) -> Cluster:
     entry = find_cluster(name)
     if entry.state == "leftover" or entry.owner is None:
         raise cluster_missing(name)
-    return _KINDS[entry.owner.backend](name, minor=entry.owner.minor)
+    return _KINDS[entry.owner.backend](name, minor=entry.owner.minor, features=entry.owner.features)
 
 
 @dataclass(frozen=True, slots=True)

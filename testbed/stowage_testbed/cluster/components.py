@@ -250,11 +250,13 @@ def start_host_pods(workdir: Path, kubeconfig: Path, longest_backoff_s: float | 
     spawn_component(workdir, HOST_PODS, [sys.executable, "-m", "stowage_testbed.hostpods"], flags)
 
 
-def start_stock_scheduler(workdir: Path, kubeconfig: Path, program: Path) -> None:
-    """Start kube-scheduler, in Stowage's build with every setting at its default, and wait until it serves."""
+def start_stock_scheduler(workdir: Path, kubeconfig: Path, program: Path, feature_gates: str = "") -> None:
+    """Start kube-scheduler, in Stowage's build, and wait until it serves; all but its gates is at its default."""
     port = port_beside(workdir.name)
-    arguments = arguments_of("stock scheduler", kubeconfig=kubeconfig, port=port)
-    spawn_component(workdir, SCHEDULER, [str(program)], arguments[SCHEDULER])
+    arguments = {**arguments_of("stock scheduler", kubeconfig=kubeconfig, port=port)[SCHEDULER]}
+    if feature_gates:
+        arguments["feature-gates"] = feature_gates
+    spawn_component(workdir, SCHEDULER, [str(program)], arguments)
     await_state(workdir, f"{SCHEDULER} to serve", lambda: listens(port), bool, of=SCHEDULER, timeout_s=READY_TIMEOUT_S)
 
 

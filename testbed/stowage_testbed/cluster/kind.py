@@ -30,7 +30,14 @@ from stowage_testbed.cluster.components import (
     start_timeout,
     write_private,
 )
-from stowage_testbed.cluster.kwokctl_config import AUDIT_POLICY, STAGES, arguments_of, fill_in
+from stowage_testbed.cluster.kwokctl_config import (
+    AUDIT_POLICY,
+    STAGES,
+    ExtraArgs,
+    arguments_of,
+    fill_in,
+    merged_arguments,
+)
 from stowage_testbed.cluster.listing import KIND_LABEL, Owner, kind_name, read_owner, write_owner
 from stowage_testbed.cluster.ports import Ports, listens
 from stowage_testbed.cluster.probes import ApiProbe
@@ -41,9 +48,12 @@ from stowage_testbed.observe.node import ready_of
 from stowage_testbed.toolchain import tool_path
 
 
-def render_config(name: str, image: str, api_port: int, audit_log: Path) -> str:
-    """Return the configuration of one cluster with one node; the ``audit_log`` exists, in a folder of logs alone."""
-    arguments = arguments_of("both", "kind")
+def render_config(name: str, image: str, api_port: int, audit_log: Path, extra_args: ExtraArgs) -> str:
+    """Return the configuration of one cluster with one node, with ``extra_args`` on top of the testbed's own.
+
+    The ``audit_log`` exists, in a folder of logs alone.
+    """
+    arguments = merged_arguments(arguments_of("both", "kind"), extra_args)
     components = {"api_server": API_SERVER, "controller": CONTROLLER_MANAGER, "etcd": ETCD}
     return fill_in(
         "kind-config",
@@ -143,7 +153,8 @@ class KindCluster(Cluster):
         self.audit_log.touch()
         config = self.workdir / "kind.yaml"
         image, port = node_image(self.minor), owner.ports.kube_apiserver
-        config.write_text(render_config(kind_name(self.name), image, port, self.audit_log), encoding="utf-8")
+        arguments = self.features.arguments(self.minor)
+        config.write_text(render_config(kind_name(self.name), image, port, self.audit_log, arguments), encoding="utf-8")
         create_network(self.name)
         self._kind(["create", "cluster", "--config", str(config), "--retain", "--kubeconfig", str(self.kubeconfig)])
         write_certificates(self.kubeconfig, self.workdir)

@@ -31,6 +31,7 @@ from stowage_testbed.cluster.components import (
     start_host_pods,
     was_started,
 )
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs, arguments_of, config_file, merged_arguments, render_config
 from stowage_testbed.cluster.listing import Owner, cluster_missing, read_owner
 from stowage_testbed.cluster.metrics_server import serve_usage_api, start_metrics_server
@@ -70,12 +71,13 @@ class KwokBinaryCluster(Cluster):
         *,
         api_port: int | None = None,
         minor: str | None = None,
+        features: FeatureGates = DEFAULTS,
         extra_args: ExtraArgs | None = None,
         resolution_s: int | None = None,
         timeout_s: float = READY_TIMEOUT_S,
         longest_backoff_s: float | None = None,
     ) -> None:
-        super().__init__(name, api_port=api_port, minor=minor, timeout_s=timeout_s)
+        super().__init__(name, api_port=api_port, minor=minor, features=features, timeout_s=timeout_s)
         self._extra_args: Mapping[str, Mapping[str, str]] = extra_args or {}
         self.resolution_s = resolution_s
         if resolution_s is not None:
@@ -84,7 +86,8 @@ class KwokBinaryCluster(Cluster):
 
     def _start(self, owner: Owner) -> None:
         measured = {} if self.resolution_s is None else arguments_of("metrics", workdir=self.workdir)
-        text = render_config(self.minor, owner.ports, merged_arguments(measured, self._extra_args))
+        arguments = merged_arguments(measured, self.features.arguments(self.minor), self._extra_args)
+        text = render_config(self.minor, owner.ports, arguments)
         config_file(self.workdir).write_text(text, "utf-8")
         # kwokctl asks kubectl whether the API server answers: this one says yes, and nothing has to be built.
         kubectl = self.workdir / "bin" / "kubectl"

@@ -18,6 +18,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.cluster.components import API_SERVER, HOST_PODS, component_process, is_alive, kill_processes
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.cluster.ports import Ports, choose_ports
 from stowage_testbed.images.docker_engine import EngineUnreachableError, docker, engine_unavailable_reason
 
@@ -49,6 +50,7 @@ class Owner:
     """Of the one node that is no fake one, where it is a container."""
     minor: str = _ONLY_MINOR
     """Clusters that do not say it are from when there was one."""
+    features: FeatureGates = DEFAULTS
 
     def is_alive(self) -> bool:
         """Return whether the very process that started the cluster still runs."""
@@ -83,7 +85,13 @@ def check_name(name: str) -> str:
 
 
 def claim_cluster(
-    workdir: Path, api_port: int | None, claim_id: str, backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
+    workdir: Path,
+    api_port: int | None,
+    claim_id: str,
+    backend: Backend = Backend.KWOK_BINARY,
+    minor: str | None = None,
+    *,
+    features: FeatureGates = DEFAULTS,
 ) -> Owner:
     """Make the cluster's folder this process's own, with ports nobody else has; a leftover of its name goes first."""
     clusters = workdir.parent
@@ -115,6 +123,7 @@ def claim_cluster(
             backend=backend,
             engine=os.environ.get("DOCKER_HOST", ""),
             minor=minor or _ONLY_MINOR,
+            features=features,
         )
         # The folder appears with its owner in it, in one step: a reader never finds a cluster that seems to have none.
         draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=clusters))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Literal
 
 import pytest
 
 from stowage_testbed.base.errors import StowageError
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import take_first_lines
 from stowage_testbed.run.cluster import open_context
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.outcome import RunOutcome, RunResult, ScenarioOutcome
-from stowage_testbed.run.request import RunRequest, Task, list_tasks
+from stowage_testbed.run.request import RunRequest, Task, choose_features, list_tasks, narrow_to
 from stowage_testbed.run.scenario_run import run_scenario
 
 INTERRUPTED = 130
@@ -139,22 +140,36 @@ def _report(
 
 
 class ScenarioRunner(RunPlugin):
-    """Collects the scenarios of a request, and runs them on a cluster of its own."""
+    """Collects the scenarios of a request, and runs them on a cluster of its own for each set of feature gates."""
 
     def __init__(self, request: RunRequest, bundle: Bundle) -> None:
         super().__init__(request, bundle)
         self._stopwatch = Stopwatch()
         self._context: RunContext | None = None
+        self._open, self._features = ExitStack(), DEFAULTS
         self.durations_s = self._stopwatch.durations_s
 
     def begin(self, cluster: str) -> None:
         """Take note of the cluster that is up."""
-        self.cluster = cluster
+        self.cluster = ", ".join(filter(None, (self.cluster, cluster)))
 
     def run(self, task: Task) -> None:
         """Run a scenario, and keep its outcome."""
-        assert self._context is not None  # noqa: S101 - the cluster is up
-        self.outcomes[task.place] = run_scenario(self._context, task.scenario, task.repeat, self.bundle)
+        context = self._context_of(choose_features(self.request, task.scenario))
+        self.outcomes[task.place] = run_scenario(context, task.scenario, task.repeat, self.bundle)
+
+    def _context_of(self, features: FeatureGates) -> RunContext:
+        """Return the cluster with some features; another one that is up goes down."""
+        if self._context is None or self._features != features:
+            self._context = None
+            self._open.close()
+            request = narrow_to(self.request, features)
+            self._context = self._open.enter_context(
+                open_context(request, self.bundle.run_id, self.bundle, self._stopwatch)
+            )
+            self._features = features
+            self.begin(self._context.cluster.name)
+        return self._context
 
     def pytest_collection(self, session: pytest.Session) -> bool:
         """Collect what was chosen, whatever lies in the current folder."""
@@ -174,9 +189,8 @@ class ScenarioRunner(RunPlugin):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Have a cluster up."""
-        with open_context(self.request, self.bundle.run_id, self.bundle, self._stopwatch) as self._context:
-            self.begin(self._context.cluster.name)
+        """Take down, at the end, the cluster that is up."""
+        with self._open:
             yield
 
     def pytest_runtest_protocol(self, item: ScenarioItem) -> bool:

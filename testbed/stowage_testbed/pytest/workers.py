@@ -21,6 +21,7 @@ from xdist.scheduler import LoadScheduling
 
 from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.cluster.feature_gates import FeatureGates
 from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.hostpods.launch import PR_SET_PDEATHSIG, control_process
 from stowage_testbed.pytest.scenario_items import RunPlugin, ScenarioRunner
@@ -194,7 +195,7 @@ class WorkerPool(RunPlugin):
 class TaskQueue:
     """Tasks that wait for a worker: the first comes first, but for two reasons.
 
-    A worker gets the next one that wants the release which it has. Those that need the
+    A worker gets the next one that wants the cluster, and then the release, which it has. Those that need the
     machine for themselves come last, to the one worker that is left.
     """
 
@@ -202,6 +203,7 @@ class TaskQueue:
         self._shared: list[Task] = []
         self._alone: list[Task] = []
         self._has: dict[int, Release] = {}
+        self._features: dict[int, FeatureGates] = {}
         for task in tasks:
             (self._alone if needs_machine(task.scenario) else self._shared).append(task)
 
@@ -210,12 +212,14 @@ class TaskQueue:
         waiting = self._shared or (self._alone if is_last else [])
         if not waiting:
             return None
-        task, there = waiting[0], self._has.get(worker)
-        if there and there.can_be_kept:
-            unmeasured = (one for one in waiting if not one.scenario.is_measured)
+        mine = [one for one in waiting if one.scenario.features == self._features.get(worker)]
+        task, there = (mine or waiting)[0], self._has.get(worker)
+        if mine and there and there.can_be_kept:
+            unmeasured = (one for one in mine if not one.scenario.is_measured)
             same = (one for one in unmeasured if next(actions_of(one.scenario.steps, Release), None) == there)
             task = next(same, task)
         waiting.remove(task)
+        self._features[worker] = task.scenario.features
         for release in actions_of(task.scenario.steps, Release):
             self._has[worker] = release
         return task

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from stowage_testbed.base.errors import InputError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
 from stowage_testbed.cluster.components import check_no_scheduler
@@ -26,13 +27,17 @@ def open_cluster(request: RunRequest, listener: Listener, stopwatch: Stopwatch) 
         if request.cluster is not None:
             cluster = existing_cluster(request.cluster)
             cluster.check_minor(request.minor)
+            if missing := cluster.find_missing(request.features):
+                raise InputError(missing)
             check_no_scheduler(cluster.workdir)
             with supervised(cluster, request.folders):
                 yield cluster
             return
         for name in purge_clusters():
             listener.run_progress(f"leftover cluster {name}: removed")
-        cluster = make_cluster(f"run-{secrets.token_hex(3)}", request.scenarios, request.backend, request.minor)
+        cluster = make_cluster(
+            f"run-{secrets.token_hex(3)}", request.scenarios, request.backend, request.minor, request.features
+        )
         try:
             listener.run_progress(f"cluster {cluster.name}: up")
             with stopwatch.step("cluster up"):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -12,6 +12,7 @@ from stowage_testbed.cluster.backend import CANNOT, CLUSTER_TOOLS, Backend, Need
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.components import CONTROLLER_MANAGER, METRICS_SERVER
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.cluster.interruption import ending_cleanly
 from stowage_testbed.cluster.kwok_binary import KwokBinaryCluster
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
@@ -22,7 +23,7 @@ from stowage_testbed.scenario.model import Scenario
 from stowage_testbed.scenario.steps.action import actions_of
 from stowage_testbed.scenario.steps.interrupting import Interrupt
 from stowage_testbed.scenario.steps.overloading import Overload
-from stowage_testbed.toolchain import install_tools
+from stowage_testbed.toolchain import choose_minor, install_tools
 
 DEFAULT_VARIANT = "default"
 """Names the run of a scenario without any variant."""
@@ -40,7 +41,7 @@ class RunRequest:
 
     `cluster` names one that is up; without it the run makes its own, of a `backend` and `minor` of Kubernetes, and
     leaves it up with `keep_cluster`. `folders` are where results are written. Of `jobs`, which run at a time, each has
-    a cluster of its own.
+    a cluster of its own. `features` are what its own cluster has beyond the defaults.
     """
 
     scenarios: tuple[Scenario, ...]
@@ -51,6 +52,7 @@ class RunRequest:
     folders: tuple[Path, ...] = ()
     minor: str | None = None
     jobs: int = 1
+    features: FeatureGates = DEFAULTS
 
     @property
     def total(self) -> int:
@@ -99,7 +101,11 @@ def find_missing(backend: Backend, scenario: Scenario) -> str:
 
 
 def make_cluster(
-    name: str, scenarios: Iterable[Scenario], backend: Backend = Backend.KWOK_BINARY, minor: str | None = None
+    name: str,
+    scenarios: Iterable[Scenario],
+    backend: Backend = Backend.KWOK_BINARY,
+    minor: str | None = None,
+    features: FeatureGates = DEFAULTS,
 ) -> Cluster:
     """Return a cluster, not yet up, that suits every scenario that can run there.
 
@@ -107,7 +113,7 @@ def make_cluster(
     """
     needs = {one.scenario_id: step.settings.timing for one in scenarios for step in actions_of(one.steps, Overload)}
     if not needs or Need.USAGE in CANNOT[backend]:
-        return new_cluster(backend, name, minor=minor)
+        return new_cluster(backend, name, minor=minor, features=features)
     timing, *others = set(needs.values())
     if others:
         listed = [
@@ -119,7 +125,9 @@ def make_cluster(
             "`stowage run SCENARIO --variant VARIANT`"
         )
     arguments = make_autoscaler_arguments(timing)
-    return KwokBinaryCluster(name, minor=minor, extra_args=arguments, resolution_s=timing.resolution_s)
+    return KwokBinaryCluster(
+        name, minor=minor, features=features, extra_args=arguments, resolution_s=timing.resolution_s
+    )
 
 
 def make_autoscaler_arguments(timing: Timing) -> ExtraArgs:
@@ -169,9 +177,23 @@ class Task:
 
 
 def list_tasks(request: RunRequest) -> tuple[Task, ...]:
-    """Return every scenario in every round, in the order of the report."""
-    runs = ((scenario, repeat) for repeat in range(1, request.repeat + 1) for scenario in request.scenarios)
+    """Return every scenario in every round, in the order of the report: one cluster after the other."""
+    runs = [(scenario, repeat) for repeat in range(1, request.repeat + 1) for scenario in request.scenarios]
+    clusters = list(dict.fromkeys((DEFAULTS, *(one.features for one in request.scenarios))))
+    runs.sort(key=lambda run: clusters.index(run[0].features))
     return tuple(Task(place, *run) for place, run in enumerate(runs))
+
+
+def choose_features(request: RunRequest, scenario: Scenario) -> FeatureGates:
+    """Return what a scenario's cluster has beyond the defaults: what it asks for, if the minor can have that."""
+    refused = request.cluster is not None or scenario.features.find_refusal(choose_minor(request.minor))
+    return DEFAULTS if refused else scenario.features
+
+
+def narrow_to(request: RunRequest, features: FeatureGates) -> RunRequest:
+    """Return what is asked of the cluster with some features."""
+    same = tuple(one for one in request.scenarios if choose_features(request, one) == features)
+    return replace(request, scenarios=same, features=features)
 
 
 def needs_machine(scenario: Scenario) -> bool:

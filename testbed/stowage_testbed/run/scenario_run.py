@@ -29,7 +29,8 @@ def run_scenario(
     An error of the scenario is part of its outcome. One in the clean-up is raised: the
     next scenario would not find a fresh cluster.
     """
-    if missing := find_missing(context.cluster.backend, scenario):
+    cluster = context.cluster
+    if missing := find_missing(cluster.backend, scenario) or cluster.find_missing(scenario.features):
         listener.run_progress(f"{scenario.scenario_id}: skipped: {missing}")
         return make_outcome(scenario, repeat, skipped=missing)
     listener.scenario_started(scenario, repeat)

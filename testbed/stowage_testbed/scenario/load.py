@@ -9,6 +9,7 @@ from typing import Any
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.scenario.arrivals.recorded import make_recorded_replay
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.lint import Content, lint
@@ -172,6 +173,7 @@ class _ScenarioReader:
             "steps": (*first, *steps, end),
             "parameters": {name: one.default for name, one in file.parameters.items()}
             | dict(changed.set if changed else {}),
+            "features": make_gates(file.featureGates, file.apiGroups),
             "path": self._document.path,
         }
         scenario = Scenario(**same | own)

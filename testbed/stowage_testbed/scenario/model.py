@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.cluster.devices import DEVICE_KINDS, Devices
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.cluster.node_pool import NodePool, devices_by_node
 from stowage_testbed.observe.pod import requests_of
 from stowage_testbed.scenario.expected import Expectations, ExpectedMoment
@@ -223,6 +224,7 @@ class Scenario:
     variant: str | None = None
     source: str = ""
     labels: tuple[str, ...] = ()
+    features: FeatureGates = DEFAULTS
     optimizer: OptimizerSettings = OptimizerSettings()
     expect: Expectations = field(default_factory=lambda: Expectations(ExpectedMoment()))
     instance: InstanceSpec | None = None

@@ -37,6 +37,8 @@ from stowage_testbed.scenario.types import (
     READ,
     Anything,
     Filled,
+    GateName,
+    GroupVersion,
     Label,
     MetricName,
     ParameterName,
@@ -147,6 +149,11 @@ class ScenarioFile:
     """Where the figures of this scenario come from."""
     labels: tuple[Label, ...] = ()
     """Words to select scenarios by, as in `stowage run --label smoke`."""
+    featureGates: Mapping[GateName, bool] = field(default_factory=dict)  # noqa: N815 - as in Kubernetes' own files
+    """Feature gates to switch on or off in the run's cluster and its scheduler, as in {GenericWorkload: true}."""
+    apiGroups: tuple[GroupVersion, ...] = ()  # noqa: N815
+    """Versions of API groups that are not served by default, as in scheduling.k8s.io/v1beta1. Those that a gate is of
+    no use without need not be named."""
     parameters: Mapping[ParameterName, Parameter] = field(default_factory=dict)
     """Values that variants may change. A parameter is used as ${name}, inside braces or brackets as "${name}"; one that
     is never used is an error."""

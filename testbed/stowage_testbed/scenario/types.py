@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Interval, Le, MinLen
 from pydantic_core import PydanticCustomError, core_schema
 
 from stowage_testbed.amounts.resources import CPU, MEMORY, amount, parse
+from stowage_testbed.cluster.feature_gates import GATE, GROUP_VERSION
 from stowage_testbed.scenario.expression import Expression
 
 LONGEST_LABEL = 63
@@ -109,6 +110,8 @@ Resource = Annotated[str, _like(rf"(?!pods\Z){_RESOURCE}", "a resource besides p
 Further = Annotated[
     str, _like(rf"(?!(cpu|memory|pods)\Z){_RESOURCE}", "a resource besides cpu, memory and pods, as in nvidia.com/gpu")
 ]
+GateName = Annotated[str, _like(GATE, "the name of a feature gate, as in GenericWorkload")]
+GroupVersion = Annotated[str, _like(GROUP_VERSION, "a version of an API group, as in scheduling.k8s.io/v1beta1")]
 Priority = Annotated[int, _like(r"-?(0|[1-9]\d{0,9})", "a whole number, as in 10", int)]
 Cpu = Annotated[int, _amount_of(CPU)]  # Milli-CPU
 Memory = Annotated[int, _amount_of(MEMORY)]  # Bytes, or an amount of another resource in its own whole units

@@ -75,7 +75,7 @@ def configurations(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     monkeypatch.setattr(kwokctl_config, "tool_path", lambda name, *_: f"/tools/{name}")
     metrics, ports = merged_arguments(arguments_of("metrics", workdir=ONE), OWN), Ports(1, 2, 3, 4, 5)
     audit = ONE / "audit.log"
-    text = kind_cluster.render_config("x", "image", 6000, audit)
+    text = kind_cluster.render_config("x", "image", 6000, audit, {})
     kind = yaml.safe_load(text)
     patches = kind["nodes"][0]["kubeadmConfigPatches"]
     kind["nodes"][0]["kubeadmConfigPatches"] = [yaml.safe_load(p) for p in patches]

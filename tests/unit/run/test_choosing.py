@@ -19,11 +19,13 @@ from stowage_testbed.run.outcome import read_run
 from stowage_testbed.run.request import (
     CLUSTER_BYTES,
     RunRequest,
+    choose_features,
     choose_number,
     choose_scenarios,
     find_missing,
     list_tasks,
     make_cluster,
+    narrow_to,
 )
 from stowage_testbed.scenario.load import load_file
 from stowage_testbed.scenario.model import Scenario
@@ -163,6 +165,35 @@ def test_scenarios_are_taken_where_they_wait_for_little_and_disturb_nobody(
     assert queue.take(1, is_last=False) is None
     left = [queue.take(0, is_last=True) for _ in scenarios]
     assert len([task for task in (*tasks, *left) if task]) == len(scenarios)
+
+
+def test_scenarios_that_can_share_a_cluster_run_one_after_the_other() -> None:
+    """A gate is a matter of the whole cluster: each change of it costs a new one, in every round."""
+    gang, plain = variants("gangs/all-or-none")[None], variants(STOCK[0])[None]
+    request = RunRequest((gang, plain), repeat=2)
+
+    assert [(one.scenario.name, one.repeat) for one in list_tasks(request)] == [
+        (plain.name, 1), (plain.name, 2), (gang.name, 1), (gang.name, 2),
+    ]  # fmt: skip
+    assert narrow_to(request, gang.features).scenarios == (gang,)
+    assert make_cluster("one", [gang], features=gang.features).features == gang.features
+    queue = TaskQueue(list_tasks(request))
+    taken = [queue.take(worker, is_last=False) for worker in (0, 1, 1, 0)]
+    assert [one.scenario.name for one in taken if one] == [plain.name, plain.name, gang.name, gang.name]
+
+
+def test_a_scenario_gets_its_gates_unless_its_minor_or_a_given_cluster_has_none() -> None:
+    """It is skipped there, beside the others, and says what is lacking."""
+    gang = variants("gangs/all-or-none")[None]
+    of_1_36, given = RunRequest((gang,), minor="1.36"), RunRequest((gang,), cluster="mine")
+
+    assert choose_features(RunRequest((gang,), minor="1.37"), gang) == gang.features
+    assert not choose_features(of_1_36, gang)
+    assert not choose_features(given, gang)
+    assert "1.36 does not serve" in KwokBinaryCluster("mine", minor="1.36").find_missing(gang.features)
+    lacking = KwokBinaryCluster("mine", minor="1.37").find_missing(gang.features)
+    assert lacking.startswith("cluster mine was brought up without --feature-gate GenericWorkload=true")
+    assert KwokBinaryCluster("mine", minor="1.37", features=gang.features).find_missing(gang.features) == ""
 
 
 def test_clusters_are_as_many_as_machine_and_scenarios_are_good_for() -> None:
