@@ -8,10 +8,10 @@ import (
 	"github.com/stowage/stowage/scheduler/contract"
 )
 
-// HundredthsOfDevices is how much the pod asks for in devices, in hundredths of a whole one. A device that nobody shares is
-// whole, a share is the largest part that it takes of any capacity, and a partition the largest that it consumes of any
-// counter. Of devices that differ it is the least part, so that no pod counts for more than it gets, and of alternatives the
-// first. Extended resources count where a device class serves them.
+// HundredthsOfDevices is how much the pod asks for in devices, in hundredths of a whole one. A device that nobody shares
+// is whole, a share is the largest part that it takes of any capacity, and a partition the largest that it consumes of
+// any counter. Of devices that differ it is the least part, so that no pod counts for more than it gets, and of
+// alternatives the first. Extended resources count where a device class serves them.
 func (b *Book) HundredthsOfDevices(pod *v1.Pod) int64 {
 	if !b.AsksForDevices(pod) {
 		return 0
@@ -36,7 +36,7 @@ func (b *Book) HundredthsOfDevices(pod *v1.Pod) int64 {
 	return int64(math.Round(100 * sum))
 }
 
-// partsOf tells which part of a device each of the asks takes at least. The takes are those on devices of these layouts.
+// partsOf tells which part of a device each of the asks takes at least. The takes are of devices of these layouts.
 func partsOf(takes map[string][]*contract.DeviceTake, layouts map[string]*layout) map[string]float64 {
 	type part struct {
 		capacity map[string]int64

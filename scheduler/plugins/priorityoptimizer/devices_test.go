@@ -77,3 +77,14 @@ func TestAPlanWaitsForTheClaimsOfPodsThatAreGone(t *testing.T) {
 		t.Errorf("before the claim was gone, the plans were %v; in the end the pod is on %q", before, c.nodeOf("high"))
 	}
 }
+
+// Who reads a plan, or approves it once the release is set otherwise, must know what it maximizes.
+func TestAPlanSaysThatItsReleaseMaximizesDevices(t *testing.T) {
+	c := figureOne(t, nil, func(c *cluster) { c.args.Maximize = packingplan.Devices })
+
+	c.reaches(packingplan.Completed)
+
+	if plans := c.plansOf(); len(plans) != 1 || plans[0].Spec.Maximize != packingplan.Devices {
+		t.Errorf("the plans are %+v", plans)
+	}
+}
