@@ -24,6 +24,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 COMPILED := $(VENV)/.compiled
+# What any checkout has compiled of the optimiser's hot loops, a folder for each state of their sources.
+LOOPS := $(STOWAGE_CACHE)/loops
 DEVTOOLS := $(STOWAGE_CACHE)/devtools
 export PATH := $(CURDIR)/$(VENV)/bin:$(DEVTOOLS):$(PATH)
 
@@ -57,13 +59,15 @@ $(READY): requirements.lock pyproject.toml optimizer/pyproject.toml benchmarks/s
 	@touch $@
 
 $(COMPILED): $(READY) $(wildcard optimizer/stowage_optimizer/search/*.py optimizer/stowage_optimizer/bounds/*.py)
-	@ci/telling "compiling the optimiser's hot loops" stowage-optimizer compile
+	@STOWAGE_COMPILED="$(LOOPS)" ci/telling "compiling the optimiser's hot loops" stowage-optimizer compile
+	@mkdir -p "$(LOOPS)"
+	@find "$(LOOPS)" -mindepth 1 -maxdepth 1 -mtime +7 -exec rm -rf {} +
+	@cp -ru optimizer/stowage_optimizer/search/__pycache__/compiled-* "$(LOOPS)" || true
 	@touch $@
 
 .PHONY: setup
-setup: $(READY) ## Make the Python environment, install the tools (STOWAGE_SOURCE=go: build them) and compile the hot loops.
+setup: $(COMPILED) ## Make the Python environment, install the tools (STOWAGE_SOURCE=go: build them) and compile the hot loops.
 	@stowage tools install
-	@touch $(COMPILED)
 
 .PHONY: devtools
 devtools: $(READY) ## Build the linters and generators that are Go programs.

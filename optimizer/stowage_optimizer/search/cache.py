@@ -49,20 +49,25 @@ def settle_cache(environment: MutableMapping[str, str], code: Path, temporary: P
         place = code / "__pycache__" / mark
     else:
         place = _fallback(temporary) / mark
-    _fill(place, Path(environment.get(SHIPPED, "")) / mark)
+    _fill(place, Path(environment.get(SHIPPED, "")) / mark, code)
     environment[VARIABLE] = str(place)
     return place
 
 
-def _fill(place: Path, shipped: Path) -> None:
+def _fill(place: Path, shipped: Path, code: Path) -> None:
     """Make the place, with what was compiled of these sources elsewhere, if anything.
 
-    A container's image has it where nothing can be written.
+    A container's image has it where nothing can be written, and another checkout or an
+    installed wheel for sources in another folder, by whose path Numba names a folder.
     """
     if shipped.is_dir() and not place.exists():
         with tempfile.TemporaryDirectory(dir=place.parent) as draft:
             whole = Path(draft) / place.name
             shutil.copytree(shipped, whole)
+            for folder in _sources(code):
+                for compiled in whole.glob(f"{folder.name}_*"):
+                    digest = hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()
+                    compiled.rename(whole / f"{folder.name}_{digest}")
             with suppress(OSError):  # another process was quicker
                 whole.rename(place)
     place.mkdir(exist_ok=True)
@@ -75,13 +80,18 @@ def forget_others(place: Path) -> None:
             shutil.rmtree(other, ignore_errors=True)
 
 
+def _sources(code: Path) -> tuple[Path, Path]:
+    """Return the folders of files with compiled functions."""
+    return code, code.parent / "bounds"
+
+
 def _mark(code: Path) -> str:
     """Return a mark of every file with compiled functions.
 
     Numba looks at the file of a function only, not at those of its parts.
     """
     digest = hashlib.blake2b(digest_size=8)
-    for folder in (code, code.parent / "bounds"):
+    for folder in _sources(code):
         for path in sorted(folder.glob("*.py")):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()

@@ -42,6 +42,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
         # The tools are there already: their keys do not depend on the checkout.
         "STOWAGE_CACHE": str(layout.cache_folder()),
         "STOWAGE_SOURCE": "go",
+        # So is what was compiled of the same sources, which takes minutes.
+        "STOWAGE_COMPILED": str(ROOT / "optimizer/stowage_optimizer/search/__pycache__"),
     }
     return Installed(folder, variables)
 

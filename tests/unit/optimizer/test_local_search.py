@@ -2,18 +2,19 @@
 
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from made_packings import Item, packing_of
+from numba.core.caching import UserProvidedCacheLocator
 
 from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.model.objective import value_of
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.problem import NOWHERE, Indices, Problem
-from stowage_optimizer.search.cache import VARIABLE, forget_others, settle_cache
+from stowage_optimizer.search.cache import SHIPPED, VARIABLE, forget_others, settle_cache
 from stowage_optimizer.search.clearing import clear_room
 from stowage_optimizer.search.exploration import PLACING, STABILISING, explore
 from stowage_optimizer.search.moves import FOUND, PAUSED, make_stack, seek
@@ -128,6 +129,21 @@ def test_code_compiled_of_other_sources_is_not_used(tmp_path: Path) -> None:
 
     assert after != before
     assert (before.exists(), after.exists()) == (False, True)
+
+
+def test_what_another_checkout_compiled_of_the_same_sources_is_taken(tmp_path: Path) -> None:
+    """Compiling takes minutes, and Numba names the folder of compiled code by the path of its source."""
+    theirs, ours = (tmp_path / name / "search" / "inner.py" for name in ("theirs", "ours"))
+    for file in (theirs, ours):
+        file.parent.mkdir(parents=True)
+        file.write_text("ONE = 1", encoding="utf-8")
+    folder_of: Callable[[str], str] = UserProvidedCacheLocator.get_suitable_cache_subpath
+    made = settle_cache({}, theirs.parent, tmp_path)
+    (made / folder_of(str(theirs))).mkdir()
+
+    place = settle_cache({SHIPPED: str(made.parent)}, ours.parent, tmp_path)
+
+    assert [folder.name for folder in place.iterdir()] == [folder_of(str(ours))]
 
 
 @pytest.mark.parametrize("open_to_others", [False, True])
