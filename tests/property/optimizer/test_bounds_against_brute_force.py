@@ -6,7 +6,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_packings import Item, packing_of
 from packing_oracle import (
@@ -44,8 +45,8 @@ pytestmark = pytest.mark.thorough
 Sizes = list[tuple[int, int]]
 
 LONG_S = 5.0
-MANY = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-BRIEF = settings(MANY, max_examples=100)
+MANY = examples(300)
+BRIEF = examples(100)
 every_policy = pytest.mark.parametrize("policy", [Policy.STRICT, Policy.PAPER])
 
 
@@ -144,7 +145,7 @@ def test_no_assignment_beats_the_dual_bound(policy: Policy, packing: Packing, da
 
 
 @every_policy
-@settings(MANY, max_examples=200)
+@examples(200)
 @given(packing=packings(), data=st.data())
 def test_enumeration_from_any_aim_ends_at_the_true_best_or_above(
     policy: Policy, packing: Packing, data: st.DataObject
@@ -289,7 +290,7 @@ def test_no_content_of_a_node_is_worth_more_than_its_limit(
         assert worth[0] <= best + slack
 
 
-MANY_PLANS = settings(max_examples=800, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+MANY_PLANS = examples(800)
 PLANS = 5
 
 

@@ -7,7 +7,8 @@ from itertools import product
 import pytest
 from brute_force import plan_to
 from certified_plans import ReducedSnapshot, reduced_snapshot
-from hypothesis import HealthCheck, assume, given, settings
+from examples import examples
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from packing_oracle import at_least, feasible_assignments
 from snapshot_builder import SnapshotBuilder
@@ -28,7 +29,7 @@ WIRE = {Policy.STRICT: pb.POLICY_STRICT, Policy.PAPER: pb.POLICY_PAPER}
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - the API's word for every address
 
-SLOW = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+SLOW = examples(80)
 
 
 @st.composite

@@ -3,7 +3,8 @@
 import pytest
 from certified_plans import reduced_snapshot
 from device_cases import device_snapshots, feasible_with_devices
-from hypothesis import HealthCheck, assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from packing_oracle import best_number
 from solving_in_process import finished_answer_to
 
@@ -14,7 +15,7 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.verify import verify_plan
 from stowage_optimizer.verify.certificate import verify_certificates
 
-SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+SOME = examples(60)
 
 
 @pytest.mark.parametrize("policy", [pb.POLICY_STRICT, pb.POLICY_PAPER])

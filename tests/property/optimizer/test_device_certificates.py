@@ -7,7 +7,8 @@ import pytest
 from certified_plans import ReducedSnapshot, reduced_snapshot
 from device_builder import DeviceBuilder, shared
 from device_cases import device_snapshots, feasible_with_devices
-from hypothesis import HealthCheck, assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from packing_oracle import at_least
 
@@ -18,7 +19,7 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.verify.certificate import Checked, verify_certificates
 from stowage_optimizer.verify.certificate.pods import claims
 
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+SLOW = examples(60)
 
 
 @dataclass(frozen=True)

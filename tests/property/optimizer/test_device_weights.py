@@ -5,7 +5,8 @@ import pytest
 from certified_plans import reduced_snapshot
 from device_builder import DeviceBuilder, shared
 from device_cases import device_snapshots, feasible_with_devices
-from hypothesis import HealthCheck, assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from packing_oracle import best_number
 
@@ -20,7 +21,7 @@ from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.search.search_arrays import overcommitted
 
-MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+MANY = examples(100)
 
 LARGE = 2**20
 

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 from brute_force import feasible, outcome, value_of
-from hypothesis import HealthCheck, assume, given, settings
+from examples import examples
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from made_snapshots import small_snapshots, tight_snapshots
 from solving_in_process import finished_answer_to
@@ -20,12 +21,7 @@ from tests.differential.related_pods import related_pods
 pytestmark = pytest.mark.thorough
 
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
-MANY = settings(
-    max_examples=100,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    derandomize=True,
-)
+MANY = examples(100, HealthCheck.filter_too_much)
 STRATEGY = "cpsat-aggregated"
 QUICK = ["boreas", "cpsat-aggregated", "first-fit-decreasing", "milp", "paper"]
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from brute_force import best_value, outcome, value_of
-from hypothesis import HealthCheck, example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from made_snapshots import small_snapshots, tight_snapshots
 from snapshot_builder import SnapshotBuilder
@@ -25,7 +26,7 @@ LIMIT_S = 5.0
 """Proofs are tried for shares of it; the smallest one is far longer than needed."""
 
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+FEW = examples(30)
 
 
 def _overcommitted() -> pb.Snapshot:
@@ -47,7 +48,7 @@ def _overcommitted() -> pb.Snapshot:
 @pytest.mark.parametrize(
     ("strategy", "deterministic"), [*((name, False) for name in BEST if name in EVERY), ("lexicographic", True)]
 )
-@settings(FEW, max_examples=60)
+@examples(60)
 @given(snapshot=SNAPSHOTS)
 @example(snapshot=_overcommitted())
 def test_every_tier_is_as_good_as_the_best_assignment_and_proved(
@@ -91,7 +92,7 @@ def test_what_is_called_optimal_is(strategy: str, policy: pb.Policy, snapshot: p
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("strategy", EVERY)
 @pytest.mark.parametrize("time_limit_s", [20.0, 0.003, 1e-6])
-@settings(FEW, max_examples=15)
+@examples(15)
 @given(snapshot=SNAPSHOTS)
 def test_every_published_plan_passes_the_checker_and_gets_better(
     strategy: str, policy: pb.Policy, time_limit_s: float, snapshot: pb.Snapshot
@@ -130,7 +131,7 @@ def _more_is_proved(one: Solution, other: Solution) -> bool:
 
 
 @pytest.mark.parametrize("strategy", EVERY)
-@settings(FEW, max_examples=10)
+@examples(10)
 @given(snapshot=SNAPSHOTS)
 def test_the_same_seed_and_steps_give_the_same_answer(strategy: str, snapshot: pb.Snapshot) -> None:
     """Work is counted in steps there, so that the machine's load does not matter."""

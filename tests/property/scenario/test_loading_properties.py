@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,7 +70,7 @@ def test_the_documents_that_are_spoilt_are_good() -> None:
 
 
 @pytest.mark.thorough
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(spoilt(STEPS) | spoilt(TRACED))
 def test_any_value_anywhere_is_accepted_or_reported(document: Any) -> None:
     """No mistake of an author may end in a traceback, alone or beside another one."""
