@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
@@ -22,6 +23,21 @@ func (e *Execution) oneOfEachCycle(waiting []*step, free map[string]resources.Ve
 
 // groups divides the moves, in their order.
 func (e *Execution) groups(waiting []*step) (groups [][]*step) {
+	joined, index := e.joined(waiting), map[string]int{}
+	for _, step := range waiting {
+		root := joined.root(step.From)
+		at, known := index[root]
+		if !known {
+			at = len(groups)
+			index[root], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], step)
+	}
+	return groups
+}
+
+// joined are the groups of the nodes of the moves.
+func (e *Execution) joined(waiting []*step) union {
 	joined := union{}
 	for _, step := range waiting {
 		joined.join(step.From, step.To)
@@ -39,17 +55,7 @@ func (e *Execution) groups(waiting []*step) (groups [][]*step) {
 			}
 		}
 	}
-	index := map[string]int{}
-	for _, step := range waiting {
-		root := joined.root(step.From)
-		at, known := index[root]
-		if !known {
-			at = len(groups)
-			index[root], groups = at, append(groups, nil)
-		}
-		groups[at] = append(groups[at], step)
-	}
-	return groups
+	return joined
 }
 
 // union is a set of disjoint groups of nodes: each node leads to its group's root.
@@ -66,6 +72,15 @@ func (u union) root(node string) string {
 		}
 		node = next
 	}
+}
+
+// roots are those of the nodes.
+func (u union) roots(nodes sets.Set[string]) sets.Set[string] {
+	roots := sets.New[string]()
+	for node := range nodes {
+		roots.Insert(u.root(node))
+	}
+	return roots
 }
 
 func (u union) join(a, b string) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -191,6 +192,28 @@ func TestEachCycleIsBrokenByItself(t *testing.T) {
 	}
 	if _, early := c.execute(of, 1); early != 4 {
 		t.Errorf("%d pods went early, want one of each of 4 cycles", early)
+	}
+}
+
+// A pod that takes long to end, or to come, holds up those alone that need its room, or its place. If all waited until no pod
+// was under way anywhere, a plan of many cycles would take as long as all of these together.
+func TestACycleDoesNotWaitForPodsElsewhere(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 5, size(100, 100).WithPods(10))
+	add := func(name, node string) *snapshot.Pod { return c.add(name, node, size(100, 100), 0) }
+	a, b, one, other := add("a", "n0"), add("b", "n1"), add("c", "n2"), add("d", "n3")
+	e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: a, From: "n0", To: "n1"}, {Pod: b, From: "n1", To: "n0"},
+		{Pod: one, From: "n2", To: "n3"}, {Pod: other, From: "n3", To: "n2"}}}, c.free(), 0)
+	first := e.Next(c.free())
+	if names := namesOf(first); !slices.Equal(names, []string{"a-1", "c-3"}) {
+		t.Fatalf("at first %v leave, want one of each cycle", names)
+	}
+	e.Opened(a.Object.UID)
+	e.Evicted(a.Object.UID) // and terminates for long
+	e.Opened(one.Object.UID)
+	e.Refused(one.Object.UID)
+
+	if names := namesOf(e.Next(c.free())); !slices.Equal(names, []string{"c-3"}) {
+		t.Errorf("while a terminates, %v leave, want c alone: b waits for the place of a's replacement", names)
 	}
 }
 

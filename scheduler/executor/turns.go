@@ -143,16 +143,18 @@ func (e *Execution) isLeft(node string) bool {
 func (e *Execution) AwaitsClaims() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.awaitsClaims()
+	count := 0
+	for node := range e.leavers {
+		count += e.awaitsClaimsOn(node)
+	}
+	return count
 }
 
-func (e *Execution) awaitsClaims() (count int) {
-	for node := range e.leavers {
-		e.isLeft(node)
-		for _, one := range e.leavers[node] {
-			if one.step == nil || !one.step.toLeave() {
-				count++
-			}
+func (e *Execution) awaitsClaimsOn(node string) (count int) {
+	e.isLeft(node)
+	for _, one := range e.leavers[node] {
+		if one.step == nil || !one.step.toLeave() {
+			count++
 		}
 	}
 	return count

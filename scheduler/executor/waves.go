@@ -38,6 +38,7 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	e.recount()
 	room, expected := e.room(free)
 	starting, away, begun := e.notReady(), e.away(), sets.New[string]()
+	limited := [][]*step{}
 	send := func(moves []*step, early bool) {
 		for _, step := range moves {
 			wave = append(wave, Departure{Pod: step.Pod, To: step.To, Early: early || step.opened})
@@ -47,10 +48,13 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 	waiting := packingplan.Units(waitingMoves(e.steps))
 	for _, moves := range waiting {
 		if !e.maySend(moves, away) {
+			limited = append(limited, moves)
 			// It goes as soon as the replacement is ready that its owner lacks.
-			expected = expected || slices.ContainsFunc(moves, func(s *step) bool {
+			if slices.ContainsFunc(moves, func(s *step) bool {
 				return starting[s.Pod.ReplicaKey().Owner] > 0 && e.target(s).Requests.FitsIn(room[s.To]) && e.mayBegin(e.target(s))
-			})
+			}) {
+				expected.Insert(moves[0].From)
+			}
 		} else if e.mayBeginAll(moves, begun) && e.takeRoom(moves, room) {
 			send(moves, false)
 			for _, step := range moves {
@@ -58,17 +62,47 @@ func (e *Execution) Next(free map[string]resources.Vector) []Departure {
 			}
 		}
 	}
-	if len(wave) > 0 || len(waiting) == 0 || slices.ContainsFunc(e.steps, func(s *step) bool { return s.state == packingplan.Evicted }) {
+	if len(waiting) == 0 {
 		return wave
 	}
-	expected = expected || e.awaitsClaims() > 0
-	waiting = slices.DeleteFunc(waiting, func(moves []*step) bool { return !e.maySend(moves, away) || expected && !moves[0].early })
+	// Moves that share no node, directly or through others, do not wait for each other.
+	left := e.leftNow(wave)
+	for node := range e.leavers {
+		if e.awaitsClaimsOn(node) > 0 {
+			expected.Insert(node)
+		}
+	}
+	if len(left)+len(expected) > 0 { // their owner's pods may come back anywhere
+		for _, moves := range limited {
+			expected.Insert(moves[0].From)
+		}
+	}
+	joined := e.joined(slices.Concat(waiting...))
+	left, expected = joined.roots(left), joined.roots(expected)
+	waiting = slices.DeleteFunc(waiting, func(moves []*step) bool {
+		of := joined.root(moves[0].From)
+		return !e.maySend(moves, away) || left.Has(of) || expected.Has(of) && !moves[0].early
+	})
 	for _, step := range e.oneOfEachCycle(slices.Concat(waiting...), free) {
 		if moves := waitingMoves(step.unit.steps); e.maySend(moves, away) {
 			send(moves, true)
 		}
 	}
 	return wave
+}
+
+// leftNow are the nodes from which pods are leaving, or will in this wave, and those to which their replacements go.
+func (e *Execution) leftNow(wave []Departure) sets.Set[string] {
+	nodes := sets.New[string]()
+	for _, one := range wave {
+		nodes.Insert(one.Pod.Node, one.To)
+	}
+	for _, step := range e.steps {
+		if step.state == packingplan.Evicted {
+			nodes.Insert(step.From, step.To)
+		}
+	}
+	return nodes.Delete("")
 }
 
 // Activatable are the waiting pods that can take an open place now, by UID: no more of an owner and class than have room,
@@ -159,19 +193,22 @@ func (e *Execution) takeRoom(moves []*step, room map[string]resources.Vector) bo
 	return true
 }
 
-// room is what is free beyond the arrivals under way. expected says that one of them already fits, so that there is
-// something to wait for.
-func (e *Execution) room(free map[string]resources.Vector) (room map[string]resources.Vector, expected bool) {
+// room is what is free beyond the arrivals under way. Where one of them is expected, as it already fits, there is something to
+// wait for.
+func (e *Execution) room(free map[string]resources.Vector) (room map[string]resources.Vector, expected sets.Set[string]) {
 	room = make(map[string]resources.Vector, len(free))
 	for node, vector := range free {
 		room[node] = vector.Minus(e.moving[node])
 	}
-	expected = len(e.holders) > 0
+	expected = sets.New[string]()
+	for _, held := range e.holders {
+		expected.Insert(held.place.Node)
+	}
 	now := func(node string) resources.Vector { return free[node] }
 	for key, places := range e.byKey {
-		if !expected {
-			places, _ := e.placesFor(key, now)
-			expected = len(places) > 0
+		fitting, _ := e.placesFor(key, now)
+		for _, place := range fitting {
+			expected.Insert(place.Node)
 		}
 		for node, place := range places {
 			for range place.settled {
