@@ -9,12 +9,14 @@ import typer
 
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.options import Minor
+from stowage_testbed.cli.options import Features, Minor, with_option_groups
 from stowage_testbed.cluster import KwokBinaryCluster, create_nodes
 from stowage_testbed.cluster.backend import CANNOT, Backend, Need
+from stowage_testbed.cluster.backend import SCHEDULER as SCHEDULER_TOOL
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import new_cluster
 from stowage_testbed.cluster.components import SCHEDULER, has_ended, log_file, start_stock_scheduler
+from stowage_testbed.cluster.feature_gates import spell
 from stowage_testbed.cluster.interruption import ending_cleanly, take_down, uninterrupted
 from stowage_testbed.cluster.listing import find_cluster, list_clusters, purge_clusters, remove_cluster
 from stowage_testbed.cluster.node_pool import parse_node_specs
@@ -36,6 +38,7 @@ class Scheduler(StrEnum):
 
 
 @app.command()
+@with_option_groups
 def up(
     name: Name = "stowage",
     *,
@@ -63,17 +66,18 @@ def up(
             "scheduler of your own."
         ),
     ] = Scheduler.STOCK,
+    features: Features,
     page: Annotated[bool, typer.Option("--page", help="Then show the cluster in a browser until Ctrl-C.")] = False,
 ) -> None:
     """Bring a cluster up and leave it running until `stowage down`."""
     usual = () if scheduler is Scheduler.NONE else (DEFAULT_NODES,)
-    pools = parse_node_specs(nodes or usual)
+    pools, gates = parse_node_specs(nodes or usual), features.read()
     if not metrics:
-        cluster = new_cluster(backend, name, api_port=port, minor=kubernetes)
+        cluster = new_cluster(backend, name, api_port=port, minor=kubernetes, features=gates)
     elif why := CANNOT[backend].get(Need.USAGE):
         raise StowageError(f"a cluster of {backend} has no {Need.USAGE}: {why}; use --backend kwok-binary")
     else:
-        cluster = KwokBinaryCluster(name, api_port=port, minor=kubernetes, resolution_s=RESOLUTION_S)
+        cluster = KwokBinaryCluster(name, api_port=port, minor=kubernetes, features=gates, resolution_s=RESOLUTION_S)
     started_s = time.monotonic()
     with ending_cleanly():
         try:
@@ -144,11 +148,13 @@ def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
     # Only this command needs it, and it takes long to import.
     from stowage_testbed.helm.install import install_release, prepare_install  # noqa: PLC0415
 
+    gates = cluster.features.known_to(SCHEDULER_TOOL, cluster.minor)
+    values: dict[str, object] = {"scheduler": {"featureGates": gates}} if gates else {}
     if scheduler is Scheduler.STOWAGE:
-        install_release(cluster, profile="optimizer", optimizer_enabled=True)
+        install_release(cluster, profile="optimizer", optimizer_enabled=True, values=values)
         return None
     if scheduler is Scheduler.NONE:
-        return prepare_install(cluster, {})
-    start_stock_scheduler(cluster.workdir, cluster.kubeconfig, cluster.tool_path("stowage-scheduler"))
+        return prepare_install(cluster, values)
+    start_stock_scheduler(cluster.workdir, cluster.kubeconfig, cluster.tool_path(SCHEDULER_TOOL), spell(gates))
     # The stock scheduler serves the pods that name nobody.
-    return prepare_install(cluster, {"schedulerName": "stowage"})
+    return prepare_install(cluster, {**values, "schedulerName": "stowage"})

@@ -8,7 +8,16 @@ import typer
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli.main import FAILED, app, reading_input
-from stowage_testbed.cli.options import RESULTS, SCENARIOS, Minor, RunningCluster, Speed, Trace
+from stowage_testbed.cli.options import (
+    RESULTS,
+    SCENARIOS,
+    Features,
+    Minor,
+    RunningCluster,
+    Speed,
+    Trace,
+    with_option_groups,
+)
 from stowage_testbed.cluster.backend import Backend
 from stowage_testbed.compare.arms import ARMS, choose_arms
 
@@ -16,6 +25,7 @@ DEFAULT_ROUNDS = 3
 
 
 @app.command()
+@with_option_groups
 def compare(
     scenario: Annotated[
         str | None,
@@ -48,6 +58,7 @@ def compare(
     variant: Annotated[str | None, typer.Option(help="This variant of the scenario.")] = None,
     cluster: RunningCluster = None,
     kubernetes: Minor = None,
+    features: Features,
     results: Annotated[
         Path | None,
         typer.Option(help="Folder of the bundle, else results/compare/SCENARIO; a comparison in it is resumed."),
@@ -87,9 +98,10 @@ def compare(
                 if trace is not None
                 else request.choose_scenario(scenario or "", SCENARIOS, variant)
             )
+            chosen = features.add_to(chosen)
             asked = request.CompareRequest(
                 scenario=chosen,
-                arms=tuple(choose_arms(request.split_words(arms), arm_file or (), kubernetes)),
+                arms=tuple(choose_arms(request.split_words(arms), arm_file or (), kubernetes, chosen.features)),
                 folder=results or request.make_default_folder_name(chosen),
                 rounds=DEFAULT_ROUNDS if repeat is None else repeat,
                 time_s=request.read_time(until_decided) if until_decided else None,

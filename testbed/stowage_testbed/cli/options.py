@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,10 +14,13 @@ import typer
 from stowage_testbed.api.client import new_api_client
 from stowage_testbed.base.errors import InputError, StowageError
 from stowage_testbed.base.files import write_whole
+from stowage_testbed.cluster.feature_gates import FeatureGates, parse_gates
 from stowage_testbed.cluster.listing import find_cluster
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
+
+    from stowage_testbed.scenario.model import Scenario
 
 RESULTS = Path("results")
 SCENARIOS = Path("scenarios")
@@ -51,6 +54,28 @@ ResultsFolder = Annotated[Path, typer.Option("--results", help="Folder of the re
 RunningCluster = Annotated[str | None, typer.Option("--cluster", help="Run on this cluster, which is up.")]
 KeepCluster = Annotated[bool, typer.Option("--keep-cluster", help="Leave the run's cluster up.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON only.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a cluster and its schedulers have beyond the defaults of their minor."""
+
+    feature_gate: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GATE", help="Feature gate to switch on, or off as in GATE=false; repeatable."),
+    ] = None
+    api_group: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GROUP/VERSION", help="Version of an API group to serve besides; repeatable."),
+    ] = None
+
+    def read(self) -> FeatureGates:
+        """Return them, or raise an InputError."""
+        return parse_gates(self.feature_gate or (), self.api_group or ())
+
+    def add_to(self, scenario: Scenario) -> Scenario:
+        """Return a scenario with them; where it says something else of a gate, they have the last word."""
+        return replace(scenario, features=scenario.features | self.read())
 
 
 @dataclass(frozen=True, slots=True)

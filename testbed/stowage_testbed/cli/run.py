@@ -11,6 +11,7 @@ from stowage_testbed.cli.main import app, reading_input
 from stowage_testbed.cli.options import (
     RESULTS,
     SCENARIOS,
+    Features,
     KeepCluster,
     Labels,
     Minor,
@@ -19,11 +20,13 @@ from stowage_testbed.cli.options import (
     RunningCluster,
     Speed,
     Trace,
+    with_option_groups,
 )
 from stowage_testbed.cluster.backend import RELEASE_TOOLS, Backend
 
 
 @app.command()
+@with_option_groups
 def run(
     scenarios: Names = None,
     *,
@@ -44,6 +47,7 @@ def run(
     keep_cluster: KeepCluster = False,
     backend: Annotated[Backend, typer.Option(help="How the run's own cluster is run.")] = Backend.KWOK_BINARY,
     kubernetes: Minor = None,
+    features: Features,
     results: ResultsFolder = RESULTS,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the run as JSON; - is standard output.")
@@ -77,6 +81,7 @@ def run(
             raise InputError("name scenarios, or a trace with --trace")
         else:
             chosen = (make_scenario_of_trace(trace, results, speed),)
+        chosen = tuple(map(features.add_to, chosen))
         if cluster is not None:
             kubernetes = existing_cluster(cluster).check_minor(kubernetes)
         install_needed(*list_tools(backend, chosen), *RELEASE_TOOLS, minor=kubernetes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stowage_testbed.cli.main import app
-from stowage_testbed.cli.options import RESULTS, KeepCluster, Minor, ResultsFolder
+from stowage_testbed.cli.options import RESULTS, Features, KeepCluster, Minor, ResultsFolder, with_option_groups
 
 if TYPE_CHECKING:
     from stowage_testbed.run.outcome import RunOutcome
@@ -36,12 +36,14 @@ next:
 
 
 @app.command(name="try")
+@with_option_groups
 def try_out(
     *,
     nodes: Annotated[int, typer.Option(min=2, max=MOST_NODES, help="Number of nodes.")] = 16,
     gpus: Annotated[bool, typer.Option("--gpus", help="Nodes with GPUs, and pods that claim them.")] = False,
     keep_cluster: KeepCluster = False,
     kubernetes: Minor = None,
+    features: Features,
     results: ResultsFolder = RESULTS,
 ) -> None:
     """Fill a cluster of fake nodes until pods are pending, and let the optimiser pack it.
@@ -60,7 +62,7 @@ def try_out(
 
     make_folder(results)  # before anything takes minutes
     install_needed(*TOOLS[Backend.KWOK_BINARY], minor=kubernetes)
-    scenario = _with_gpus(nodes) if gpus else _as_in_the_paper(nodes)
+    scenario = features.add_to(_with_gpus(nodes) if gpus else _as_in_the_paper(nodes))
     request = RunRequest((scenario,), keep_cluster=keep_cluster, minor=kubernetes)
     raise typer.Exit(run_and_show(request, results, show_passed=_show))
 

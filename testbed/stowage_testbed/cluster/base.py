@@ -128,7 +128,7 @@ class Cluster(ABC):
 
     def find_missing(self, wanted: FeatureGates) -> str:
         """Return which feature gates and API groups the cluster lacks, and the way out; empty if none."""
-        if not (options := self.features.lacks(wanted)):
+        if not (options := self.features.lacks(wanted, self.minor)):
             return ""
         return wanted.find_refusal(self.minor) or (
             f"cluster {self.name} was brought up without {options}; leave --cluster out for a cluster of its own, or "

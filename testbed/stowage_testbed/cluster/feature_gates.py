@@ -40,12 +40,16 @@ class FeatureGates:
         """Return both; where they differ in a gate, ``other`` has the last word."""
         return make_gates({**dict(self.gates), **dict(other.gates)}, (*self.api_groups, *other.api_groups))
 
-    def lacks(self, wanted: "FeatureGates") -> str:
+    def served(self, minor: str) -> set[str]:
+        """Return the versions of API groups that are served besides, also for the sake of a gate."""
+        return {*self.api_groups, *(GROUPS.get(name, {}).get(minor, "") for name, on in self.gates if on)} - {""}
+
+    def lacks(self, wanted: "FeatureGates", minor: str) -> str:
         """Return what of ``wanted`` is not here, as options of `stowage up`; empty if all of it is here."""
         gates = [
             f"--feature-gate {name}={str(on).lower()}" for name, on in wanted.gates if (name, on) not in self.gates
         ]
-        groups = [f"--api-group {one}" for one in wanted.api_groups if one not in self.api_groups]
+        groups = [f"--api-group {one}" for one in wanted.api_groups if one not in self.served(minor)]
         return " ".join(gates + groups)
 
     def known_to(self, tool: str, minor: str) -> dict[str, bool]:
@@ -62,12 +66,11 @@ class FeatureGates:
 
     def arguments(self, minor: str) -> ExtraArgs:
         """Return the arguments of the control plane."""
-        served = {*self.api_groups, *(GROUPS.get(name, {}).get(minor, "") for name, on in self.gates if on)} - {""}
         found: dict[str, dict[str, str]] = {}
         for tool in (API_SERVER, CONTROLLER_MANAGER):
             if known := self.known_to(tool, minor):
                 found[tool] = {"feature-gates": spell(known)}
-        if served:
+        if served := self.served(minor):
             found.setdefault(API_SERVER, {})["runtime-config"] = ",".join(f"{one}=true" for one in sorted(served))
         return found
 

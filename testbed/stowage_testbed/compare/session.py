@@ -225,7 +225,8 @@ def select_remaining(turns: Sequence[Turn], done: Collection[Turn]) -> list[Turn
 @contextmanager
 def _open_for_arms(request: CompareRequest, minor: str, listener: CompareListener) -> Iterator[RunContext]:
     """Open a cluster of a minor: all arms of that minor have their turns on it."""
-    asked = RunRequest((request.scenario,), cluster=request.cluster, folders=(request.folder,), minor=minor)
+    scenario, folders = request.scenario, (request.folder,)
+    asked = RunRequest((scenario,), cluster=request.cluster, folders=folders, minor=minor, features=scenario.features)
     with open_context(asked, secrets.token_hex(2), listener, Stopwatch()) as context:
         admission: Any = AdmissionregistrationV1Api(context.api)
         try:

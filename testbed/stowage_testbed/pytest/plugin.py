@@ -68,6 +68,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="of which minor of Kubernetes the session's own cluster is, such as 1.36",
     )
     group.addoption(
+        "--stowage-feature-gates",
+        metavar="GATES",
+        default="",
+        help="feature gates of the session's own cluster, and of the scheduler of its scenarios that set them, as in "
+        "GenericWorkload=true,AnotherGate=false",
+    )
+    group.addoption(
         "--stowage-results",
         metavar="DIR",
         type=Path,

@@ -18,6 +18,7 @@ from stowage_testbed.base.errors import RunEndedError, StowageError
 from stowage_testbed.cluster.backend import CLUSTER_TOOLS, Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.choice import existing_cluster
+from stowage_testbed.cluster.feature_gates import parse_gates
 from stowage_testbed.cluster.interruption import ending_cleanly, handling, take_down
 from stowage_testbed.cluster.listing import list_clusters
 from stowage_testbed.cluster.supervision import unwell
@@ -47,6 +48,7 @@ def session_cluster(config: pytest.Config) -> Iterator[Cluster]:
         backend=Backend(config.getoption("--stowage-backend")),
         folders=(config.getoption("--stowage-results"),),
         minor=config.getoption("--stowage-kubernetes"),
+        features=parse_gates(filter(None, config.getoption("--stowage-feature-gates").split(","))),
     )
     # By the time that this leaves the block, pytest has reported it and ends.
     with suppress(RunEndedError), ExitStack() as stack:
@@ -90,8 +92,9 @@ def _alone_with(name: str) -> Iterator[None]:
 
 def _bring_up(name: str, request: RunRequest) -> None:
     """Make sure of a cluster that outlives the session, with the tools of today."""
-    cluster = make_cluster(name, (), request.backend, request.minor)
-    built_with = "\n".join([str(cluster.backend), *(f"{one} {tool_build(one, cluster.minor)}" for one in _TOOLS)])
+    cluster = make_cluster(name, (), request.backend, request.minor, request.features)
+    asked = [str(cluster.backend), repr(cluster.features)]
+    built_with = "\n".join([*asked, *(f"{one} {tool_build(one, cluster.minor)}" for one in _TOOLS)])
     # What was left of a cluster that died goes with the claim of its name.
     there = any(one.name == name and one.state == "up" for one in list_clusters())
     with ending_cleanly():

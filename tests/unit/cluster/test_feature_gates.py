@@ -108,9 +108,12 @@ def test_what_a_cluster_lacks_is_named_as_the_options_that_bring_it() -> None:
     asked = make_gates({"GenericWorkload": True, "B": False}, [GROUP])
 
     assert (
-        FeatureGates().lacks(asked) == f"--feature-gate B=false --feature-gate GenericWorkload=true --api-group {GROUP}"
+        FeatureGates().lacks(asked, "1.37")
+        == f"--feature-gate B=false --feature-gate GenericWorkload=true --api-group {GROUP}"
     )
-    assert (asked | make_gates({"C": True})).lacks(asked) == ""
+    assert (asked | make_gates({"C": True})).lacks(asked, "1.37") == ""
+    # The gate brings the group.
+    assert make_gates(dict(asked.gates)).lacks(asked, "1.37") == ""
 
 
 def test_kind_s_control_plane_has_the_gates_beside_its_own_arguments(tmp_path: Path) -> None:

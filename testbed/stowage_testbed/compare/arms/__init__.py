@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.toolchain import choose_minor
 
 if TYPE_CHECKING:
@@ -26,10 +27,13 @@ ARMS: Mapping[str, str] = {
 the arm is chosen: the names alone are wanted by every command's help."""
 
 
-def choose_arms(names: Sequence[str], files: Sequence[Path] = (), minor: str | None = None) -> list[Arm]:
+def choose_arms(
+    names: Sequence[str], files: Sequence[Path] = (), minor: str | None = None, features: FeatureGates = DEFAULTS
+) -> list[Arm]:
     """Return the arms of some names, then those of some arm files; an `InputError` if one cannot be used.
 
-    A name may say the minor of Kubernetes of its arm, as in ``default@1.36``; the others are of ``minor``.
+    A name may say the minor of Kubernetes of its arm, as in ``default@1.36``; the others are of ``minor``. Each has the
+    feature gates of ``features`` that its program knows.
     """
     from stowage_testbed.compare.arms.file_arm import load_arm_file  # noqa: PLC0415
 
@@ -44,9 +48,9 @@ def choose_arms(names: Sequence[str], files: Sequence[Path] = (), minor: str | N
             raise InputError(f"there is no arm {name!r}; the arms are {', '.join(ARMS)}; {way_out}")
         file, _, maker = ARMS[registered].partition(":")
         made = getattr(import_module(f"{__name__}.{file}"), maker)()
-        arms.append(replace(made, name=name, minor=choose_minor(own or minor)))
+        arms.append(replace(made, name=name, minor=choose_minor(own or minor), features=features))
     minor = choose_minor(minor)
-    arms += [replace(load_arm_file(one), minor=minor) for one in files]
+    arms += [replace(load_arm_file(one), minor=minor, features=features) for one in files]
     # A registered name always means the registered arm, asked for or not.
     taken = set(ARMS) - set(names)
     for arm in arms:

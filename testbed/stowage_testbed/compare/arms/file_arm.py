@@ -12,6 +12,7 @@ from annotated_types import Gt, Interval, MinLen
 
 from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.errors import InputError, StowageError
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates, spell
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import DEFAULT_LIMITS
 from stowage_testbed.compare.arms.serving import STOCK_SCHEDULER, Arm, ArmRelease, Place, digest, make_manifests
@@ -22,7 +23,7 @@ from stowage_testbed.scenario.types import READ, Filled, Label, Some, Written
 from stowage_testbed.scenario.yaml_file import ScenarioIssuesError, compose, read_node, suggest_known
 from stowage_testbed.toolchain import choose_minor
 
-PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst")
+PLACEHOLDERS = ("kubeconfig", "config", "port", "folder", "qps", "burst", "featureGates")
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_-]*)\}")
 
@@ -96,8 +97,9 @@ class ArmFile:
     image: Filled = ""
     """A container image with the program."""
     arguments: tuple[str, ...]
-    """Its arguments. {kubeconfig}, {config}, {port}, {folder}, {qps} and {burst} stand for the file with its
-    credentials, that with its configuration, a free port of 127.0.0.1, its own folder, and its client limits."""
+    """Its arguments. {kubeconfig}, {config}, {port}, {folder}, {qps}, {burst} and {featureGates} stand for the file
+    with its credentials, that with its configuration, a free port of 127.0.0.1, its own folder, its client limits, and
+    the feature gates of the scenario, as in A=true,B=false."""
     configuration: Filled = ""
     """The text of its configuration file, with the same placeholders."""
     configurationFile: Filled = ""  # noqa: N815
@@ -130,6 +132,7 @@ class FileArm(Arm):
     pod_overrides: PodOverrides
     configuration: str
     minor: str = field(default_factory=choose_minor)
+    features: FeatureGates = DEFAULTS
     tools: tuple[str, ...] = ()
     """Its program is the user's."""
 
@@ -161,7 +164,8 @@ class FileArm(Arm):
         )
         taken = _PLACEHOLDER.findall("".join(self._texts()))
         given = {name: value for name, value in asdict(limits).items() if name in taken} if limits else {}
-        return replace(declared, **given)
+        gates = dict(self.features.gates) if "featureGates" in taken else {}
+        return replace(declared, feature_gates={**declared.feature_gates, **gates}, **given)
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return its program, with the placeholders filled in."""
@@ -173,6 +177,7 @@ class FileArm(Arm):
             "port": place.port,
             "qps": f"{run.qps or DEFAULT_LIMITS.qps:g}",
             "burst": run.burst or DEFAULT_LIMITS.burst,
+            "featureGates": spell(dict(self.features.gates)),
         }
         text = _filled(self.configuration, values)
         command = [str(self.binary), *(_filled(word, values) for word in self.file.arguments)]

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from stowage_testbed.api.pod_templates import PodOverrides
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates, spell
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.serving import NAMESPACE, Arm, ArmRelease, Place, digest, make_manifests, read_rules
 from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
@@ -87,6 +88,7 @@ class KubeSchedulerArm(Arm):
     rules: Callable[[], list[Mapping[str, Any]]] = list
     notes: tuple[str, ...] = ()
     minor: str = field(default_factory=choose_minor)
+    features: FeatureGates = DEFAULTS
 
     @property
     def tool(self) -> str:
@@ -102,7 +104,8 @@ class KubeSchedulerArm(Arm):
         """Return how it will run; without limits, with its own defaults."""
         version = load_manifest().tool(self.tool, self.minor).version
         batches = self.batches and limits is None and self.minor not in WITHOUT_BATCHING
-        return settings_of(self.config(), version, limits, {BATCHING: batches}, self.notes)
+        gates = {BATCHING: batches, **self.features.known_to(self.tool, self.minor)}
+        return settings_of(self.config(), version, limits, gates, self.notes)
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return its program with its configuration."""
@@ -117,8 +120,9 @@ class KubeSchedulerArm(Arm):
             f"--v={LOG_LEVEL}",
             *self.flags,
         ]
-        if self.batches and limits and self.minor not in WITHOUT_BATCHING:
-            command.append(f"--feature-gates={BATCHING}=false")
+        batching = {BATCHING: False} if self.batches and limits and self.minor not in WITHOUT_BATCHING else {}
+        if gates := {**batching, **self.features.known_to(self.tool, self.minor)}:
+            command.append(f"--feature-gates={spell(gates)}")
         ready = f"https://{LOOPBACK}:{place.port}{self.ready_path}"
         return ArmRelease(make_manifests(place, command, text, ready, rules=self.rules()), text, **self.needs())
 

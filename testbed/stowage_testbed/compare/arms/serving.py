@@ -27,6 +27,7 @@ from stowage_testbed.base.wait import HANG_S, wait_until
 from stowage_testbed.cluster.backend import SCHEDULER, Backend
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import HOST_NODE, HOST_PODS, HOST_TAINT, component_process, start_host_pods
+from stowage_testbed.cluster.feature_gates import FeatureGates
 from stowage_testbed.cluster.interruption import uninterrupted
 from stowage_testbed.cluster.ports import port_beside
 from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
@@ -212,6 +213,8 @@ class Arm(ABC):
     """The tools that it needs installed, by their names in the manifest."""
     pod_overrides: PodOverrides
     """What it changes in every pod."""
+    features: FeatureGates
+    """What the scenario asks of its cluster and of it, beyond the defaults."""
 
     @abstractmethod
     def build(self) -> str:

@@ -12,6 +12,7 @@ import yaml
 from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.wait import HANG_S
 from stowage_testbed.cluster.backend import RELEASE_TOOLS, SCHEDULER
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING, installed_config, settings_of
 from stowage_testbed.compare.arms.serving import NAMESPACE, Arm, ArmRelease, Place, digest
 from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
@@ -36,6 +37,7 @@ class StowageArm(Arm):
     profile: str = PROFILE
     values: Values = field(default_factory=dict)
     minor: str = field(default_factory=choose_minor)
+    features: FeatureGates = DEFAULTS
     tools: tuple[str, ...] = RELEASE_TOOLS
     """What the chart's release needs: Helm renders it."""
     pod_overrides: PodOverrides = field(init=False)
@@ -57,7 +59,9 @@ class StowageArm(Arm):
         version = f"{scheduler.version}+{self.profile}"
         enabled = _multi_point(config, "enabled")
         notes = ("the optimiser runs beside it",) if OPTIMIZER in enabled else ()
-        return settings_of(config, version, limits, {BATCHING: limits is None and not enabled - SIGNING}, notes)
+        batches = limits is None and not enabled - SIGNING
+        gates = {BATCHING: batches, **self.features.known_to(SCHEDULER, self.minor)}
+        return settings_of(config, version, limits, gates, notes)
 
     def release(self, place: Place, limits: ClientLimits | None) -> ArmRelease:
         """Return what the chart renders, with client limits if given; a `StowageError` if it refuses the values."""
@@ -67,7 +71,12 @@ class StowageArm(Arm):
             compile_optimizer()
         own: Values = {
             "schedulerName": self.pod_overrides.scheduler_name,
-            "scheduler": {"featureGates": {BATCHING: False} if limits else {}},
+            "scheduler": {
+                "featureGates": {
+                    **({BATCHING: False} if limits else {}),
+                    **self.features.known_to(SCHEDULER, self.minor),
+                }
+            },
             # As the stock scheduler may, whose role allows it always.
             "rbac": {"allowPreemption": "DefaultPreemption" not in _multi_point(profile, "disabled")},
         }

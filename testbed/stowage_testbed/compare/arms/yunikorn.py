@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import yaml
 
 from stowage_testbed.api.pod_templates import PodOverrides
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
 from stowage_testbed.cluster.ports import LOOPBACK
 from stowage_testbed.compare.arms.kube_scheduler import BATCHING
 from stowage_testbed.compare.arms.serving import NAMESPACE, Arm, ArmRelease, Place, make_manifests, read_rules
@@ -33,6 +34,8 @@ class YunikornArm(Arm):
     name: str = "yunikorn"
     pod_overrides: PodOverrides = _OVERRIDES
     minor: str = field(default_factory=choose_minor)
+    features: FeatureGates = DEFAULTS
+    """Of its cluster alone: it takes no gates."""
     tools: tuple[str, ...] = (TOOL,)
 
     def build(self) -> str:
