@@ -28,16 +28,18 @@ def best_value(snapshot: pb.Snapshot, policy: pb.Policy, keeps: Callable[[Where]
 def plan_to(snapshot: pb.Snapshot, where: Mapping[str, str]) -> pb.Plan:
     """Return the plan that brings pods to their node; those not named stay."""
     plan = pb.Plan(snapshot_id=snapshot.id)
+    units = {one.id: f"gang/{one.gang}" if one.gang else "" for one in snapshot.pod_classes}
     for pod in snapshot.pods:
         node = where.get(pod.uid, pod.node)
         if node == pod.node:
             continue
+        unit = units[pod.class_id]
         if not pod.node:
-            plan.placements.add(pod_uid=pod.uid, node=node)
+            plan.placements.add(pod_uid=pod.uid, node=node, unit=unit)
         elif node:
-            plan.moves.add(pod_uid=pod.uid, from_node=pod.node, to_node=node)
+            plan.moves.add(pod_uid=pod.uid, from_node=pod.node, to_node=node, unit=unit)
         else:
-            plan.evictions.add(pod_uid=pod.uid, node=pod.node)
+            plan.evictions.add(pod_uid=pod.uid, node=pod.node, unit=unit)
     return plan
 
 

@@ -1,6 +1,6 @@
 """Unjust displacement: evictions that the strict policy forbids."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,11 +12,20 @@ from stowage_optimizer.model.problem import NOWHERE
 def unjustly_displaced(packing: Packing, assignment: Assignment) -> Iterator[int]:
     """Yield the items displaced that could stay beside the higher-priority pods.
 
-    Pods of its own priority that were running count among these.
+    Pods of its own priority that were running count among these. Of items that are
+    displaced together enough must be able to stay.
     """
     higher: dict[int, _HigherPriorityPods] = {}
+    together = [one for tie in packing.ties for one in tie.leaving(packing, assignment)]
+    apart = {item for one in together for item in one.items}
+    for one in together:
+        pods = _HigherPriorityPods(packing, assignment, packing.kind_of[one.items[0]].priority)
+        if pods.leave_homes_for(one.items) >= one.needed:
+            yield from one.items
     evicted = (packing.home != NOWHERE) & (as_nodes(assignment) == NOWHERE)
     for index in np.flatnonzero(evicted).tolist():
+        if index in apart:
+            continue
         item = packing.kind_of[index]
         if item.priority not in higher:
             higher[item.priority] = _HigherPriorityPods(packing, assignment, item.priority)
@@ -43,6 +52,16 @@ class _HigherPriorityPods:
             stays = home is not None and (own == priority or (index in protected and node == home))
             if node is not None and (own > priority or stays):
                 self._builder.put(index, node)
+
+    def leave_homes_for(self, items: Sequence[int]) -> int:
+        """Return how many of ``items`` fit at home beside them and each other."""
+        count = 0
+        for index in items:
+            home = self._packing.current[index]
+            if home is not None and self._builder.fits(index, home):
+                self._builder.put(index, home)
+                count += 1
+        return count
 
     def leave_room_for(self, index: int) -> bool:
         """Return whether the item ``index`` fits anywhere beside them."""

@@ -29,16 +29,19 @@ def encode_plan(solution: Solution) -> pb.Plan:
         gain_by_moves=[write(pb.GainPoint, point) for point in solution.gain_by_moves],
         nodes_in_use=None if in_use is None else write(pb.NodesInUse, in_use),
     )
+    gang_of = {class_id: one.gang for class_id, one in packing.snapshot.classes.items() if one.gang}
     names, nodes, homes = packing.node_names, solution.assignment, packing.current
     for item in np.flatnonzero(as_nodes(nodes) != packing.home).tolist():
         uid, home, node = packing.pod_uids[item], homes[item], nodes[item]
+        gang = gang_of.get(packing.class_ids[item]) if gang_of else None
+        unit = f"gang/{gang}" if gang else ""
         if home is None:
             assert node is not None  # noqa: S101 - it changes
-            _take_turn(plan.placements.add(pod_uid=uid, node=names[node]), solution.turns.get(item))
+            _take_turn(plan.placements.add(pod_uid=uid, node=names[node], unit=unit), solution.turns.get(item))
         elif node is None:
-            plan.evictions.add(pod_uid=uid, node=names[home])
+            plan.evictions.add(pod_uid=uid, node=names[home], unit=unit)
         else:
-            move = plan.moves.add(pod_uid=uid, from_node=names[home], to_node=names[node])
+            move = plan.moves.add(pod_uid=uid, from_node=names[home], to_node=names[node], unit=unit)
             _take_turn(move, solution.turns.get(item))
     return plan
 

@@ -7,7 +7,7 @@ every plan that keeps them, whatever they are.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -27,6 +27,17 @@ Pins = Mapping[int, Collection[int]]
 
 STAYS: frozenset[int] = frozenset()
 """The nodes of an item that stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """Running items without a node that belong together.
+
+    They are displaced unjustly only if so many of them could stay at home beside each other.
+    """
+
+    items: Sequence[int]
+    needed: int
 
 
 class Tie(ABC):
@@ -86,6 +97,11 @@ class Tie(ABC):
         """Return what counts pods as they come, if it matters in which order they do."""
         del packing
         return None
+
+    def leaving(self, packing: Packing, assignment: Assignment) -> Iterator[Leaving]:
+        """Yield the items that are displaced together."""
+        del packing, assignment
+        yield from ()
 
 
 def keeps_ties(packing: Packing, assignment: Assignment) -> bool:

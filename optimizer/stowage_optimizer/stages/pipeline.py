@@ -39,7 +39,7 @@ class Packings:
         Whether they have the pods of gangs.
     """
 
-    def __init__(self, snapshot: Snapshot, *, gangs: bool = False) -> None:
+    def __init__(self, snapshot: Snapshot, *, gangs: bool = True) -> None:
         self.snapshot = snapshot
         self._gangs = gangs
         self.demanding = any(one.demanding for one in snapshot.classes.values())

@@ -8,9 +8,10 @@ from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.tie import Tie
 from stowage_optimizer.ties.bins import device_tie
 from stowage_optimizer.ties.disruptions import budget_tie, limit_tie
+from stowage_optimizer.ties.gangs import gang_tie
 from stowage_optimizer.ties.relations import relation_tie
 
-TIES: tuple[Callable[[Packing], Tie | None], ...] = (device_tie, budget_tie, relation_tie)
+TIES: tuple[Callable[[Packing], Tie | None], ...] = (device_tie, budget_tie, gang_tie, relation_tie)
 """Each returns what ties the pods of a problem, or nothing; a new kind of tie is one more."""
 
 

@@ -16,6 +16,7 @@ from stowage_optimizer.verify.anti_affinity import check_anti_affinity
 from stowage_optimizer.verify.arrival_order import check_order
 from stowage_optimizer.verify.case import Case
 from stowage_optimizer.verify.devices import check_devices, snapshot_faults
+from stowage_optimizer.verify.gangs import check_gangs
 from stowage_optimizer.verify.index import Index
 from stowage_optimizer.verify.movability import check_budgets, check_movability, check_unverifiable
 from stowage_optimizer.verify.placements import check_capacity, check_eligibility, check_ports
@@ -98,6 +99,7 @@ RULES: tuple[Rule, ...] = (
     check_devices,
     check_anti_affinity,
     check_order,
+    check_gangs,
     check_movability,
     check_budgets,
     check_unverifiable,

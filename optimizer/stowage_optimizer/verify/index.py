@@ -1,9 +1,9 @@
 """The index: a snapshot read once, by columns, however many plans are checked."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.device_room import Devices
@@ -12,6 +12,13 @@ from stowage_optimizer.verify.terms import AntiAffinityRule, covers, pod_labels_
 
 LARGEST_WORTH = 2**11
 """The contract's; more is unreadable."""
+
+
+class Gang(NamedTuple):
+    """A gang and its pods."""
+
+    message: pb.Gang
+    uids: Sequence[str]
 
 
 class Index:
@@ -116,6 +123,16 @@ class Index:
         for uid, pod in self.pods.items():
             found[pod.class_id].append(uid)
         return found
+
+    @cached_property
+    def gangs(self) -> Mapping[str, Gang]:
+        """The gang of each class that has one."""
+        members: defaultdict[str, list[str]] = defaultdict(list)
+        named = [name for name in self.present if name in self.classes and self.classes[name].gang]
+        for name in sorted(named):
+            members[self.classes[name].gang] += self.members[name]
+        found = {one.id: Gang(one, members[one.id]) for one in self._snapshot.gangs}
+        return {name: found[gang] for name in named if (gang := self.classes[name].gang) in found}
 
     @cached_property
     def devices(self) -> Devices | None:

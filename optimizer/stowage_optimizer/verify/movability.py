@@ -7,6 +7,7 @@ from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.anti_affinity import inexpressible_classes
 from stowage_optimizer.verify.arrival_order import demanding
 from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.gangs import held_together
 from stowage_optimizer.verify.violation import Violation
 
 
@@ -51,7 +52,8 @@ class Disruptable:
 
     A strategy may do without pods under anti-affinity rules that no capacity expresses,
     and without those with affinity or spread. Of the pods of a budget that does not
-    allow for all of them at once, only those that the plan does disrupt.
+    allow for all of them at once, and of a gang that cannot leave as a whole, only those
+    that the plan does disrupt.
 
     Attributes
     ----------
@@ -76,6 +78,7 @@ class Disruptable:
             number = sum(case.index.counted[name] for name in members)
             if number > max(0, budget.disruptions_allowed):
                 scarce |= members
+        scarce |= {name for name in self.classes if held_together(case, name, self.classes)}
         self.classes -= scarce
         self._disrupted = {one.uid for one in case.disrupted if one.class_id in scarce}
 

@@ -6,13 +6,14 @@ one list a resource. (No arrays: the serving process does without their library.
 """
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify.arrival_order import demanding
 from stowage_optimizer.verify.case import Case
+from stowage_optimizer.verify.gangs import leaving_together
 from stowage_optimizer.verify.movability import Disruptable
 from stowage_optimizer.verify.placements import port_rivals
 from stowage_optimizer.verify.spare_devices import SpareDevices
@@ -117,6 +118,23 @@ class SpareRoom:
             self._open[class_id] = self._case.index.eligibility.welcoming(class_id, self._with_room(uid))
         yield from (name for name in self._open[class_id] if name != home)
 
+    def fitting_at_home(self, uids: Collection[str]) -> list[str]:
+        """Return which of ``uids``, of one priority, could have stayed beside each other."""
+        case, fits = self._case, list[str]()
+        taken: Counter[tuple[str, str]] = Counter()
+        for uid in uids:
+            home, wanted = case.before(uid), case.requests(uid)
+            free = self._rooms[case.priority(uid)].free
+            number = case.index.number[home]
+            together = all(
+                left[number] >= taken[name, home] + wanted[name] for name, left in free.items() if taken[name, home]
+            )
+            if together and self._fits_at_home(uid):
+                fits.append(uid)
+                for name, _ in case.index.asked_for[case.class_id(uid)]:
+                    taken[name, home] += wanted[name]
+        return fits
+
     def _with_room(self, uid: str) -> list[str]:
         room = self._rooms[self._case.priority(uid)]
         wanted = self._case.requests(uid)
@@ -205,10 +223,14 @@ def check_policy(case: Case) -> Iterator[Violation]:
     conflicts = Conflicts(case, disruptable)
     spare = SpareRoom(case, disruptable)
     devices = SpareDevices(case, lambda uid, priority: _uid_stays(case, disruptable, uid, priority))
+    together = list(leaving_together(case))
+    apart = {uid for one in together for uid in one.uids}
     for uid in evicted:
         priority = case.priority(uid)
         if gained is None or gained <= priority:
             yield Violation("policy", uid, f"evicted, but nothing above priority {priority} gains")
+            continue
+        if uid in apart:
             continue
         if demanding(case.class_of(uid)):
             # Where it fits depends on which pods come, and in which order.
@@ -217,6 +239,14 @@ def check_policy(case: Case) -> Iterator[Violation]:
             if not conflicts.refuse(uid, node) and devices.fit(uid, node):
                 yield Violation("policy", uid, f"evicted for its own kind: it fits on {node}")
                 break
+    for group in together:
+        fits = [
+            uid
+            for uid in spare.fitting_at_home(group.uids)
+            if not conflicts.refuse(uid, case.before(uid)) and devices.fit(uid, case.before(uid))
+        ]
+        if len(fits) >= group.needed:
+            yield Violation("policy", fits[0], f"evicted with its gang, of which {len(fits)} pods could stay")
 
 
 def _uid_stays(case: Case, disruptable: Disruptable, uid: str, priority: int) -> bool:

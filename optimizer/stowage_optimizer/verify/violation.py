@@ -19,6 +19,7 @@ RuleName = Literal[
     "topology-spread",
     "immovable",
     "disruption-budget",
+    "gang",
     "unverifiable",
     "policy",
     "tiers",
