@@ -20,7 +20,9 @@ class Together(NamedTuple):
 def check_gangs(case: Case) -> Iterator[Violation]:
     """Yield gangs that a plan breaks, and steps that are of another unit than their gang."""
     plan = case.plan
-    units = {one.pod_uid: one.unit for one in (*plan.placements, *plan.moves, *plan.evictions)}
+    units = {one.pod_uid: one.unit for one in plan.placements}
+    units |= {one.pod_uid: one.unit for one in plan.moves}
+    units |= {one.pod_uid: one.unit for one in plan.evictions}
     gangs = case.index.gangs
     touched: dict[str, Gang] = {}
     for uid, *_, class_id, _ in case.touched.values():

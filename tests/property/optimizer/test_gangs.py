@@ -20,7 +20,7 @@ PLANS = 40
 
 
 def random_snapshot(seed: int) -> pb.Snapshot:
-    """Return a few nodes in two racks, two gangs that run, wait, or are broken, and two other pods."""
+    """Return a few nodes in two racks, two gangs that run, wait or are broken, and another pod."""
     rng, builder = Random(seed), SnapshotBuilder()  # noqa: S311 - not for secrets
     room = [rng.randint(2, 4) for _ in range(3)]
     for node, size in enumerate(room):
@@ -33,8 +33,7 @@ def random_snapshot(seed: int) -> pb.Snapshot:
         room[found := rng.choice(homes)] -= size
         return f"n{found}"
 
-    for name in ("g", "k"):
-        size = rng.randint(2, 3)
+    for name, size in (("g", rng.randint(2, 3)), ("k", 2)):
         one = builder.pod_class(name, priority=rng.choice([0, 0, 5]), cpu_milli=rng.randint(1, 2))
         runs = rng.choice([0.0, 0.0, 0.6, 1.0])
         for number in range(size):
@@ -44,11 +43,8 @@ def random_snapshot(seed: int) -> pb.Snapshot:
                 pod.movable, pod.immovable_reason = False, rng.choice(["daemonset", "terminating"])
         rack = "rack" if rng.random() < 1 / 5 else ""
         builder.gang(name, name, least=rng.randint(1, size), whole=rng.random() < 1 / 4, topology_key=rack)
-    for number in range(2):
-        size = rng.randint(1, 2)
-        where = home(size, 0.6)
-        builder.pod(f"x{number}", cpu_milli=size, priority=rng.choice([0, 5, 9]), node=where)
-    return builder.message
+    size = rng.randint(1, 2)
+    return builder.pod("x", cpu_milli=size, priority=rng.choice([0, 5, 9]), node=home(size, 0.6)).message
 
 
 def keeps(snapshot: pb.Snapshot, where: Where) -> bool:

@@ -90,9 +90,12 @@ def test_the_right_answer_to_each_recording_is_found(one: GangRecording, strateg
     assert tuple((tier.priority, tier.placed, tier.disruption) for tier in plan.tiers) == one.tiers
     gangs = {each.id: each.gang for each in one.snapshot.pod_classes}
     class_of = {pod.uid: pod.class_id for pod in one.snapshot.pods}
-    for step in (*plan.placements, *plan.moves, *plan.evictions):
-        gang = gangs[class_of[step.pod_uid]]
-        assert step.unit == (f"gang/{gang}" if gang else "")
+    units = {step.pod_uid: step.unit for step in plan.placements}
+    units |= {step.pod_uid: step.unit for step in plan.moves}
+    units |= {step.pod_uid: step.unit for step in plan.evictions}
+    for uid, unit in units.items():
+        gang = gangs[class_of[uid]]
+        assert unit == (f"gang/{gang}" if gang else "")
 
 
 @pytest.mark.parametrize("one", RECORDINGS, ids=lambda one: one.name)
