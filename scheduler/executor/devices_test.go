@@ -66,6 +66,9 @@ func TestAPodKeepsItsPlaceWhenItsBindingFailsAfterItsClaimGotDevices(t *testing.
 	if need := book.Needs(waits); need.FitsIn(free["n1"]) || !need.FitsIn(book.FreeFor(waits, info)) {
 		t.Errorf("%+v is free, and %+v for the pod", free["n1"], book.FreeFor(waits, info))
 	}
+	if own := e.OwnDevices()["n1"]; !e.Outstanding()["n1"].FitsIn(free["n1"].Plus(own)) {
+		t.Errorf("the plan lacks room for it beside the devices that it has, %+v", own)
+	}
 	if ready := e.Activatable(free, none); ready["waits"] == nil {
 		t.Errorf("ready are %v", ready)
 	}

@@ -10,6 +10,7 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/stowage/stowage/scheduler/packingplan"
+	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
 
@@ -137,6 +138,20 @@ func (e *Execution) Waiting() map[string]*v1.Pod {
 		pods[string(uid)] = one.pod
 	}
 	return pods
+}
+
+// OwnDevices are those, by node, that the claims of waiting pods have already on the nodes of their places, as after a failed
+// binding. For all others they are taken.
+func (e *Execution) OwnDevices() map[string]resources.Vector {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	own := map[string]resources.Vector{}
+	for _, one := range e.waiting {
+		if of, devices := e.classes.Allocated(one.pod); e.byKey[one.key][of] != nil {
+			own[of] = own[of].Plus(devices)
+		}
+	}
+	return own
 }
 
 // noteStart follows a replacement until it has been ready. One that goes before that is waited for all the same: its

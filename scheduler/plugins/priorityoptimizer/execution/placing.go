@@ -245,9 +245,9 @@ func (p *placing) awaited() string {
 // missingRoom says which room the plan lacks, or "". The free room and the plan's places are read one after the other,
 // so a pod that is just being bound, or whose binding just failed, may count twice. So room must be lacking for a while.
 func (p *placing) missingRoom(outstanding map[string]resources.Vector, now time.Time) string {
-	since := map[string]time.Time{}
+	since, own := map[string]time.Time{}, p.OwnDevices()
 	for node, needed := range outstanding {
-		short := needed.ShortOf(p.free[node].Plus(p.toCome[node]))
+		short := needed.ShortOf(p.free[node].Plus(p.toCome[node]).Plus(own[node]))
 		if short == "" {
 			continue
 		}
