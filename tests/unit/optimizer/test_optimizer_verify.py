@@ -165,6 +165,13 @@ def _curve_does_not_rise(c: GoodPlan) -> None:
         c.plan.gain_by_moves.add(moves=moves, placed=3)
 
 
+def _placed_gang_lacks_a_pod(good: GoodPlan) -> None:
+    """Make the placed pod one of a gang of two."""
+    good.snapshot.gangs.add(id="default/g", min_count=2)
+    good.waits.gang = "default/g"
+    good.plan.placements[0].unit = "gang/default/g"
+
+
 MUTANTS: list[tuple[RuleName, Mutation]] = [
     ("snapshot", lambda c: put(c.snapshot.pod_classes[1], id="class-pod-1")),
     ("snapshot", lambda c: c.snapshot.pods.append(c.snapshot.pods[0])),
@@ -189,6 +196,8 @@ MUTANTS: list[tuple[RuleName, Mutation]] = [
     ("eligibility", lambda c: _wants_labels(c.waits.volume_node_affinity.add().terms)),
     ("eligibility", lambda c: c.snapshot.forbidden_pairs.add(class_id=c.waits.id, node="node-1")),
     ("host-ports", _has_host_port),
+    ("gang", _placed_gang_lacks_a_pod),
+    ("gang", lambda c: put(c.plan.moves[0], unit="gang/x")),
     ("devices", _asks_for_a_device),
     ("devices", lambda c: put(c.plan.moves[0], turn=1)),
     ("pod-anti-affinity", _is_kept_away),
