@@ -109,7 +109,7 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(**given: Any) -> None:
         for name, group in groups.items():
-            given[name] = group(**{option: given.pop(option) for option in options[name]})
+            given[name] = group(**{option: given.pop(option) for option in options[name] if option in given})
         command(**given)
 
     parameters = list[inspect.Parameter]()

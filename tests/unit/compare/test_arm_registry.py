@@ -9,6 +9,7 @@ import yaml
 
 from stowage_testbed.api.pod_templates import PodOverrides
 from stowage_testbed.base.errors import InputError
+from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.compare.arms import ARMS, choose_arms
 from stowage_testbed.compare.arms.file_arm import FileArm, load_arm_file
 from stowage_testbed.compare.arms.kube_scheduler import (
@@ -229,3 +230,10 @@ def test_an_own_scheduler_cannot_take_a_known_name(folder: Path) -> None:
     for names in (["default"], []):
         with pytest.raises(InputError, match="'default'"):
             choose_arms(names, [file])
+
+
+def test_every_arm_gets_the_gates_of_the_scenario_and_shows_them() -> None:
+    """Arms that differ in a gate differ in more than how they place pods."""
+    gates = make_gates({"GenericWorkload": True, BATCHING: False})
+    for arm in choose_arms(["default", "stowage"], (), "1.37", gates):
+        assert {**arm.settings(None).feature_gates} == {"GenericWorkload": True, BATCHING: False}
