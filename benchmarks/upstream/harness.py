@@ -63,7 +63,7 @@ class UpstreamBuild:
         self._run(
             "test", "-c", "-vet=off",
             f"-modfile={self._module_file}", f"-overlay={self._overlay}",
-            "-trimpath", "-ldflags=-s -w", "-o", str(file), package,
+            "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags=-s -w", "-o", str(file), package,
         )  # fmt: skip
         return file
 
