@@ -21,8 +21,8 @@ JUDGED = int(os.environ.get("JUDGED_PLANS", PLANS))
 
 SEARCHED = 2000
 
-NOT_HELD_AGAINST = {"check_limits", "check_devices"}
-"""The questions ask for no limits, and no pod in them for devices: of those see `test_device_order`."""
+NOT_HELD_AGAINST = {"check_limits", "check_devices", "check_gangs"}
+"""The questions ask for no limits, and no pod in them for devices, of which see `test_device_order`, or is of a gang."""
 
 OF_CLAIMS = {"check_tiers", "check_bounds", "check_gains", "check_nodes_in_use"}
 
@@ -69,7 +69,7 @@ REFUSALS = Path(__file__).parents[2] / "scheduler" / "plan" / "plan.go"
 NEVER_SEEN = {"too-large", "node-changed", "mixed-units"}
 """Random plans are small and name no units, and a cluster that is verified does not change."""
 
-OF_REQUESTS = {"snapshot", "limits", "certificate"}
+OF_REQUESTS = {"snapshot", "limits", "certificate", "gang"}
 """Rules about what no question has."""
 
 

@@ -189,8 +189,10 @@ class ScenarioRunner(RunPlugin):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Take down, at the end, the cluster that is up."""
+        """Have a cluster up before the first scenario, and take down, at the end, the one that is up then."""
         with self._open:
+            for first in list_tasks(self.request)[:1]:
+                self._context_of(choose_features(self.request, first.scenario))
             yield
 
     def pytest_runtest_protocol(self, item: ScenarioItem) -> bool:

@@ -11,7 +11,7 @@ from stowage_testbed.pytest.scenario_runs import run_scenarios
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.report.showing import write_screen
 from stowage_testbed.run.outcome import RunOutcome
-from stowage_testbed.run.request import RunRequest, choose_scenarios
+from stowage_testbed.run.request import RunRequest, choose_scenarios, list_tasks
 from stowage_testbed.scenario.model import BEFORE
 from stowage_testbed.scenario.steps.checking import END
 from stowage_testbed.toolchain import tool_path
@@ -40,10 +40,10 @@ def outcome(bundle: Bundle) -> RunOutcome:
 
 def test_every_smoke_scenario_passes(outcome: RunOutcome) -> None:
     """From files to verified placements; a run that stops early is no short one."""
-    chosen = choose_scenarios((), folder=SCENARIOS, labels=["smoke"])
+    chosen = list_tasks(RunRequest(choose_scenarios((), folder=SCENARIOS, labels=["smoke"])))
 
     assert outcome.passed, write_screen(outcome)
-    assert [item.scenario_id for item in outcome.scenarios] == [scenario.scenario_id for scenario in chosen]
+    assert [item.scenario_id for item in outcome.scenarios] == [task.scenario.scenario_id for task in chosen]
 
 
 @pytest.mark.nightly

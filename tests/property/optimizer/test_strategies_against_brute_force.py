@@ -22,7 +22,7 @@ EVERY = sorted(STRATEGIES)
 BEST = ["cpsat-aggregated", "lexicographic", "milp", "paper", "z3"]
 """Those that reach the best answer; all but `milp`, which rounds, prove it."""
 
-LIMIT_S = 5.0
+LIMIT_S = 20.0
 """Proofs are tried for shares of it; the smallest one is far longer than needed."""
 
 SNAPSHOTS = st.one_of(small_snapshots(), tight_snapshots())
