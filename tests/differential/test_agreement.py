@@ -22,7 +22,7 @@ JUDGED = int(os.environ.get("JUDGED_PLANS", PLANS))
 SEARCHED = 2000
 
 NOT_HELD_AGAINST = {"check_limits", "check_devices", "check_gangs"}
-"""The questions ask for no limits, and no pod in them for devices, of which see `test_device_order`, or is of a gang."""
+"""The questions ask for no limits and have no gangs, and no pod asks for devices: of those see `test_device_order`."""
 
 OF_CLAIMS = {"check_tiers", "check_bounds", "check_gains", "check_nodes_in_use"}
 
