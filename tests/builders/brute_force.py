@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from itertools import product
 
+from solving_in_process import finished_answer_to
+
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify import verify_plan
 
@@ -23,6 +25,24 @@ def best_value(snapshot: pb.Snapshot, policy: pb.Policy, keeps: Callable[[Where]
     choices = [_choices(snapshot, pod) for pod in snapshot.pods]
     every = (dict(zip(uids, nodes, strict=True)) for nodes in product(*choices))
     return max(value_of(snapshot, where, policy) for where in every if keeps(where) and _has_room(snapshot, where))
+
+
+def solve_and_compare(
+    snapshot: pb.Snapshot, strategy: str, keeps: Callable[[Where], bool]
+) -> tuple[pb.Plan, Value, Value]:
+    """Solve by the strict policy, and return the plan, its value, and the best that ``keeps`` says may be.
+
+    The plan is held to the checker, to ``keeps``, and to claim nothing false.
+    """
+    asked = pb.SolveOptions(strategy=strategy, seed=1, deterministic=True, time_limit_s=2)
+    plan = finished_answer_to(snapshot, asked).plan
+    where = outcome(snapshot, plan)
+    reached, best = value_of(snapshot, where, pb.POLICY_STRICT), best_value(snapshot, pb.POLICY_STRICT, keeps)
+    assert verify_plan(snapshot, plan, pb.POLICY_STRICT, asked) == []
+    assert keeps(where)
+    assert reached <= best
+    assert reached == best or not plan.optimal
+    return plan, reached, best
 
 
 def plan_to(snapshot: pb.Snapshot, where: Mapping[str, str]) -> pb.Plan:

@@ -148,13 +148,13 @@ def _start_scheduler(cluster: Cluster, scheduler: Scheduler) -> Path | None:
     # Only this command needs it, and it takes long to import.
     from stowage_testbed.helm.install import install_release, prepare_install  # noqa: PLC0415
 
-    gates = cluster.features.known_to(SCHEDULER_TOOL, cluster.minor)
-    values: dict[str, object] = {"scheduler": {"featureGates": gates}} if gates else {}
+    values = cluster.features.values(cluster.minor)
     if scheduler is Scheduler.STOWAGE:
         install_release(cluster, profile="optimizer", optimizer_enabled=True, values=values)
         return None
     if scheduler is Scheduler.NONE:
         return prepare_install(cluster, values)
+    gates = cluster.features.known_to(SCHEDULER_TOOL, cluster.minor)
     start_stock_scheduler(cluster.workdir, cluster.kubeconfig, cluster.tool_path(SCHEDULER_TOOL), spell(gates))
     # The stock scheduler serves the pods that name nobody.
     return prepare_install(cluster, {**values, "schedulerName": "stowage"})

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.wait import HANG_S
+from stowage_testbed.cluster.backend import SCHEDULER
 from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
 from stowage_testbed.cluster.kwokctl_config import ExtraArgs
 from stowage_testbed.toolchain import ToolMissingError, tool_path
@@ -63,6 +65,11 @@ class FeatureGates:
         while unknown := _UNKNOWN.search(_complaint(program, spell(known))):
             del known[unknown[1]]
         return known
+
+    def values(self, minor: str) -> dict[str, Any]:
+        """Return the chart's values for a scheduler with the gates that it knows; none if it knows none of them."""
+        gates = self.known_to(SCHEDULER, minor)
+        return {"scheduler": {"featureGates": gates}} if gates else {}
 
     def arguments(self, minor: str) -> ExtraArgs:
         """Return the arguments of the control plane."""

@@ -12,7 +12,6 @@ from stowage_testbed.api.kinds import KindMissingError
 from stowage_testbed.api.objects import list_dropped
 from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.base.errors import StowageError
-from stowage_testbed.cluster.backend import SCHEDULER
 from stowage_testbed.helm import Release as ReleaseOnCluster
 from stowage_testbed.helm.release import merge_values
 from stowage_testbed.observe.audit import AuditLogMissingError, read_audit_entries
@@ -85,8 +84,7 @@ class Harness:
         may_keep = release.can_be_kept and not (scenario.is_measured or recorder.has_release)
         # The logs of the release before go with its pod.
         recorder.read_logs()
-        gates = scenario.features.known_to(SCHEDULER, context.cluster.minor)
-        own = {**of_optimizer, **({"scheduler": {"featureGates": gates}} if gates else {})}
+        own = {**of_optimizer, **scenario.features.values(context.cluster.minor)}
         wanted = Wanted(release.profile, release.optimizer, merge_values(own, release.values))
         serving = switch_release(context, wanted, may_keep=may_keep)
         self.serving_release = serving.release

@@ -1,7 +1,7 @@
 """What would be in the end, by a plan or as things are: who has a place, which nodes are in use, what room is left."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -66,17 +66,18 @@ class Ranking:
 
     def gains(self, found: Outcome) -> list[int]:
         """Return how many more have a node, of each priority and above."""
-        gained = Counter(self.of_pod[uid] for uid in found.placed)
-        gained.subtract(self.of_pod[one.pod_uid] for one in found.plan.evictions)
-        return self._from_above(gained)
+        return self._gained(found, lambda _: 1)
 
     def worths(self, found: Outcome) -> list[int]:
         """Return what the release maximizes, pods or devices, of each priority and above."""
+        return self._gained(found, self.worth.__getitem__)
+
+    def _gained(self, found: Outcome, counts_for: Callable[[str], int]) -> list[int]:
         gained = Counter[int]()
         for uid in found.placed:
-            gained[self.of_pod[uid]] += self.worth[uid]
+            gained[self.of_pod[uid]] += counts_for(uid)
         for one in found.plan.evictions:
-            gained[self.of_pod[one.pod_uid]] -= self.worth[one.pod_uid]
+            gained[self.of_pod[one.pod_uid]] -= counts_for(one.pod_uid)
         return self._from_above(gained)
 
     def better(self, one: Outcome, other: Outcome) -> bool:

@@ -4,10 +4,10 @@ from functools import partial
 from random import Random
 
 import pytest
-from brute_force import Where, best_value, outcome, plan_to, value_of
+from brute_force import Where, plan_to, solve_and_compare
 from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import decoded, finished_answer_to
+from solving_in_process import decoded
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.contract import optimizer_pb2 as pb
@@ -93,16 +93,6 @@ def test_plans_with_gangs_are_the_best_and_claim_nothing_false(strategy: str) ->
     best_plans = 0
     for seed in range(SOLVED):
         snapshot = random_snapshot(seed)
-        asked = pb.SolveOptions(strategy=strategy, seed=1, deterministic=True, time_limit_s=2)
-
-        plan = finished_answer_to(snapshot, asked).plan
-
-        where = outcome(snapshot, plan)
-        reached = value_of(snapshot, where, pb.POLICY_STRICT)
-        best = best_value(snapshot, pb.POLICY_STRICT, partial(keeps, snapshot))
-        assert verify_plan(snapshot, plan, pb.POLICY_STRICT, asked) == [], seed
-        assert keeps(snapshot, where), seed
-        assert reached <= best, seed
-        assert reached == best or not plan.optimal, seed
+        _, reached, best = solve_and_compare(snapshot, strategy, partial(keeps, snapshot))
         best_plans += reached == best
     assert best_plans >= SOLVED - 1

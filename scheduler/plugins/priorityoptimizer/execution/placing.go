@@ -126,6 +126,8 @@ func (p *placing) describe() bool {
 	return p.Describe(p.in.Record.Status.Steps)
 }
 
+func (p *placing) conclude(context.Context) {}
+
 // noteGone reports to the execution which pods have left their nodes, also those whose eviction was not answered.
 func (p *placing) noteGone() {
 	for _, pod := range p.Leaving() {

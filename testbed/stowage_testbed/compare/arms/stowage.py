@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import yaml
@@ -71,18 +72,14 @@ class StowageArm(Arm):
             compile_optimizer()
         own: Values = {
             "schedulerName": self.pod_overrides.scheduler_name,
-            "scheduler": {
-                "featureGates": {
-                    **({BATCHING: False} if limits else {}),
-                    **self.features.known_to(SCHEDULER, self.minor),
-                }
-            },
+            "scheduler": {"featureGates": {BATCHING: False} if limits else {}},
             # As the stock scheduler may, whose role allows it always.
             "rbac": {"allowPreemption": "DefaultPreemption" not in _multi_point(profile, "disabled")},
         }
         needed = testbed_values(place.cluster, profile=self.profile, optimizer_enabled=enabled)
+        values = (needed, own, self.features.values(self.minor), self.values)
         file = place.folder / "values.yaml"
-        file.write_text(yaml.safe_dump(merge_values(merge_values(needed, own), self.values)), "utf-8")
+        file.write_text(yaml.safe_dump(reduce(merge_values, values)), "utf-8")
         # Helm renders without asking the cluster, and assumes an old version by default.
         version = find_minor(place.cluster.minor).kubernetes
         arguments = ["template", place.name, str(CHART), "--values", str(file), "--no-hooks"]
