@@ -236,7 +236,7 @@ def _places(bins: Bins, layout: int) -> list[_Place]:
 
 
 def _taken(bins: Bins, first: int, end: int) -> list[tuple[int, int]]:
-    return [(slot, amount) for slot, amount in bins.take[first:end].tolist()]
+    return [(slot, amount) for slot, amount in bins.take[first:end].tolist() if amount]
 
 
 def _need(slots: Sequence[int], takes: Sequence[tuple[int, int]]) -> Need:

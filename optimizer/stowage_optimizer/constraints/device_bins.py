@@ -4,9 +4,10 @@ Of a pod that runs only the devices matter that it holds. A plan may move it onl
 would be given anew: otherwise it stays.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class _Slots:
         self.counters = {name: len(self.offered) + at for at, name in enumerate(sorted(layout.counters))}
         self.first.append(len(self.offered))
         self.offered += [layout.counters[name] for name in sorted(layout.counters)]
+        # Slots of which more is held than there is, on some node.
+        self.exceeded: set[int] = set()
 
     def taken(self, device: int, amounts: Mapping[str, int]) -> Takes | None:
         """Return what a holding takes of a device; None if it lacks a capacity, or has less of it."""
@@ -58,6 +61,15 @@ class _Slots:
         """Return what the first holding of a device takes of counters."""
         counters = self.devices[device].counters
         return tuple((self.counters[name], amount) for name, amount in sorted(counters.items()) if amount)
+
+    def watched(self, device: int) -> tuple[Takes, Takes]:
+        """Return the exceeded capacities of a device, and counters of its pools, which keep all off it: takes of 0."""
+        pools = {name.partition("/")[0] for name in self.devices[device].counters}
+        counters = {at for name, at in self.counters.items() if name.partition("/")[0] in pools}
+        capacities = {*self.of[device].values()}
+        return tuple((at, 0) for at in sorted(self.exceeded & capacities)), tuple(
+            (at, 0) for at in sorted(self.exceeded & counters)
+        )
 
     def share(self, device: int, takes: Takes) -> float:
         """Return how much of a device is taken: of one that is cut out of another, how much of that."""
@@ -118,6 +130,21 @@ class DeviceBins:
             node = self._index[one.node]
             if self.layout[node] >= 0:
                 self._holdings.setdefault(one.pod_uid, []).append((node, self._held(node, one)))
+        self._find_exceeded()
+
+    def _find_exceeded(self) -> None:
+        """Note the slots of which pods hold more than there is, as after a change of the devices."""
+        used = Counter[tuple[int, int]]()
+        seen = set[tuple[int, int]]()
+        for node, (device, takes) in chain.from_iterable(self._holdings.values()):
+            opened = () if (node, device) in seen else self._slots[self.layout[node]].opened(device)
+            seen.add((node, device))
+            for slot, amount in (*takes, *opened):
+                used[node, slot] += amount
+        for (node, slot), amount in used.items():
+            slots = self._slots[self.layout[node]]
+            if amount > slots.offered[slot]:
+                slots.exceeded.add(slot)
 
     def requests(self, pod_class: PodClass) -> tuple[int, ...]:
         """Return the numbers of what the pods of a class ask for, in the scheduler's order."""
@@ -289,10 +316,10 @@ class _Options:
         """Return the option that takes so much of a device, always the same for the same."""
         key = id(slots), device, takes
         if key not in self._known:
-            first = len(self.takes)
-            self.takes += takes
+            first, (capacities, counters) = len(self.takes), slots.watched(device)
+            self.takes += takes + capacities
             end = len(self.takes)
-            self.takes += slots.opened(device)
+            self.takes += slots.opened(device) + counters
             self._known[key] = device, first, end, len(self.takes)
         return self._known[key]
 

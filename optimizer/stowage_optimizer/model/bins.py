@@ -45,7 +45,7 @@ class Bins(NamedTuple):
         Device, first take, end of what each holding takes, and end of what the first holding takes of counters besides,
         shape ``(options, 4)``.
     take
-        Slot and amount, which is never 0, shape ``(takes, 2)``.
+        Slot and amount, shape ``(takes, 2)``; an amount of 0 needs the slot not to be exceeded.
     ask, asked
         The requests of kind ``k`` are ``asked[ask[k]:ask[k + 1]]``, in the scheduler's order.
     request

@@ -195,11 +195,12 @@ class _ScenarioReader:
 
     def _expand(self, names: tuple[str, ...], place: Where, changes: dict[str, ObjectSpec]) -> Iterator[str]:
         """Yield names with those of the objects in files, which are taken along; earlier ones go into ``changes``."""
-        taken = {*(one.name for one in self.file.workload), *self._objects}
+        workloads = {one.name for one in self.file.workload}
         for name in names:
             if not is_file(name):
                 yield name
                 continue
+            taken = workloads | self._objects.keys()
             try:
                 found = read_objects(name, self._folder, taken, self._objects)
             except StowageError as error:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from device_builder import SLICES, WHOLE, DeviceBuilder, closed, partitions, plan_in_turns, shared, whole
+from solving_in_process import finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify import verify_plan
@@ -78,6 +79,12 @@ def shares_a_partition() -> DeviceBuilder:
     builder = DeviceBuilder().node("n", half, rest, *partitions()[3:], counters=SLICES)
     builder.request("50", (1, {"2g": {"units": 50}})).request("1g", (1, part("1g")))
     return builder.pod("a", "50").pod("b", "50").pod("c", "1g")
+
+
+def exceeded_capacity() -> DeviceBuilder:
+    """Let more of a device's memory be held than it has; of its units there are some left."""
+    builder = DeviceBuilder().node("n", shared("gpu-0", units=100, memory=10)).request("50", (1, units(50)))
+    return builder.held("n", 0, {"units": 20, "memory": 20}).pod("small", "50")
 
 
 def overdrawn() -> DeviceBuilder:
@@ -173,6 +180,10 @@ def test_each_pod_gets_the_devices_that_the_scheduler_allocates(
         pytest.param(
             overdrawn, [("large", "n", [2])],
             "large: on n, in turn 1: no devices are left for it", id="another counter of the pool is overdrawn",
+        ),
+        pytest.param(
+            exceeded_capacity, [("small", "n", [0])],
+            "small: on n, in turn 1: no devices are left for it", id="another capacity of the device is exceeded",
         ),
     ],
 )  # fmt: skip
@@ -290,3 +301,11 @@ def test_a_pod_is_evicted_only_if_devices_would_be_left_for_it_nowhere(room: boo
     found = verify_plan(snapshot, plan, pb.POLICY_STRICT)
 
     assert [str(one) for one in found] == told
+
+
+@pytest.mark.parametrize("made", [overdrawn, exceeded_capacity])
+def test_no_plan_has_pods_come_to_what_is_exceeded(made: Callable[[], DeviceBuilder]) -> None:
+    """Kubernetes refuses them there, though all that they ask for is left."""
+    plan = finished_answer_to(made().message, pb.SolveOptions(time_limit_s=1.0, workers=1)).plan
+
+    assert [one.pod_uid for one in plan.placements] == []

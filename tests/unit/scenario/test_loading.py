@@ -218,6 +218,25 @@ def test_a_second_manifest_of_an_object_changes_it(tmp_path: Path) -> None:
         assert demand == {"shop": pods}
 
 
+def test_a_generated_name_is_numbered_across_the_files_of_a_step(tmp_path: Path) -> None:
+    """The server would name each of them anew; none may take the place of another."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "pod-"}, "spec": {"containers": []}}
+    folder = tmp_path / "names"
+    folder.mkdir()
+    for name in ("first", "second"):
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(pod))
+    text = (
+        "version: 1\nname: names/generated\ndescription: d\nnodes: [{count: 1, cpu: 4, memory: 4G}]\n"
+        "steps: [{apply: [first.yaml, second.yaml]}, {apply: first.yaml}, {wait: {for: bound, of: pod-3}}]\n"
+        "expect: {end: {placed: 3}}\n"
+    )
+    (folder / "generated.yaml").write_text(text)
+
+    (scenario,) = load_file(folder / "generated.yaml")
+
+    assert [*scenario.objects] == ["pod", "pod-2", "pod-3"]
+
+
 NODE_OBJECT = """\
 version: 1
 name: test/node-object
