@@ -1712,7 +1712,7 @@ type Gang struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "<namespace>/<name>" of the group.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// How many are enough; 1 for a group that is no gang but leaves whole.
+	// How many are enough; 1 for a group that is no gang.
 	MinCount int32 `protobuf:"varint,2,opt,name=min_count,json=minCount,proto3" json:"min_count,omitempty"`
 	// A plan moves or evicts all of its running pods or none.
 	LeavesWhole bool `protobuf:"varint,3,opt,name=leaves_whole,json=leavesWhole,proto3" json:"leaves_whole,omitempty"`

@@ -28,6 +28,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
 	policyvalidation "k8s.io/kubernetes/pkg/apis/policy/validation"
 
+	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -163,8 +164,19 @@ func (c *cluster) snapshot(g generator, id string, cache *snapshot.Cache) *snaps
 		reserved[types.UID(fmt.Sprintf("uid-%d", g.IntN(400)))] = oneOf(g, "node-0", "node-1", "nowhere")
 	}
 	return snapshot.Build(snapshot.Input{ID: id, Nodes: c.nodes, Pods: c.pods, Budgets: c.budgets, Namespaces: c.namespaces,
-		Volumes: c.volumes, Now: time.Unix(1_000_000, 0), Reserved: reserved, Held: held, Cache: cache,
+		Volumes: c.volumes, Groups: oddGroup, Now: time.Unix(1_000_000, 0), Reserved: reserved, Held: held, Cache: cache,
 		Rules: snapshot.Rules{SchedulerName: ourScheduler, ProtectedNamespaces: sets.New("stowage-system")}})
+}
+
+// oddGroup is a gang of one pod, one of more pods than any cluster has, or a group that is no gang, by its namespace.
+func oddGroup(namespace, _ string) (minor.Group, bool) {
+	switch namespace {
+	case "default":
+		return minor.Group{Gang: true, MinCount: 1}, true
+	case "team":
+		return minor.Group{Gang: true, MinCount: math.MaxInt32, LeavesWhole: true}, true
+	}
+	return minor.Group{MinCount: 1, LeavesWhole: true}, true
 }
 
 // keepLegal appends the object as the API server would store it, or counts that it would not.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/utils/ptr"
 
+	"github.com/stowage/stowage/scheduler/contract"
 	"github.com/stowage/stowage/scheduler/internal/testobjects"
 	"github.com/stowage/stowage/scheduler/simulation"
 )
@@ -59,6 +62,24 @@ func TestPodGroupsArePlacedAsTheSchedulerDoes(t *testing.T) {
 					t.Error("nobody says why large-0 is pending")
 				}
 			})
+		}
+	}
+}
+
+// A plan keeps the gangs that its snapshot tells of, so these must be the groups that the scheduler keeps.
+func TestTheSnapshotTellsOfTheGroupsThatTheSchedulerKeeps(t *testing.T) {
+	groups := []simulation.Object{gang(t, "gang", 2), gang(t, "unused", 3)}
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.GenericWorkload, true)
+	message := &contract.Snapshot{}
+	testobjects.Must(t, protojson.Unmarshal(answered(t, question(simulation.Instance{Nodes: nodes(2, 1000, gib), Objects: groups,
+		Pods: []v1.Pod{pod("member-0", 600, 1, memberOf("gang")), pod("member-1", 600, 1, memberOf("gang"))}})).Snapshot, message))
+
+	if len(message.Gangs) != 1 || !proto.Equal(message.Gangs[0], &contract.Gang{Id: "default/gang", MinCount: 2}) {
+		t.Errorf("the gangs are %v", message.Gangs)
+	}
+	for _, class := range message.PodClasses {
+		if class.Gang != "default/gang" {
+			t.Errorf("class %s is of gang %q", class.Id, class.Gang)
 		}
 	}
 }

@@ -42,6 +42,8 @@ type classes struct {
 	found      map[string]*class
 	// requests are those for devices that pods share or that overlap, by their IDs.
 	requests map[string]*contract.DeviceRequest
+	// groups are the pod groups, by their IDs.
+	groups map[string]*group
 	// countsDevices: a pod counts by what it asks for.
 	countsDevices bool
 }
@@ -52,6 +54,7 @@ func (c *classes) of(id string, known *known) *class {
 		pod := known.pod
 		found = &class{message: c.message(id, identityOf(pod, known.requests, c.book), known.requests, c.by.read(pod)),
 			budgets: c.budgets.of(pod)}
+		c.addGroup(found.message, pod)
 		c.addRequests(found.message, pod)
 		if c.countsDevices {
 			found.message.Worth = worthOf(c.book.HundredthsOfDevices(pod))
@@ -87,7 +90,7 @@ func (c *class) strip(need string) {
 	of := c.message
 	c.stripped = true
 	c.message = &contract.PodClass{
-		Id: of.Id, Namespace: of.Namespace, Priority: of.Priority, Requests: of.Requests,
+		Id: of.Id, Namespace: of.Namespace, Priority: of.Priority, Requests: of.Requests, Gang: of.Gang,
 		Unsupported: append(of.Unsupported, need),
 	}
 	if owner := of.Owner; owner != nil {
@@ -160,6 +163,8 @@ type identity struct {
 	HostPorts     []v1.ContainerPort
 	VolumeClaims  []string `json:"Claims"` // part of the IDs of classes in plans of earlier versions
 	Drivers       []string `json:",omitempty"`
+	// Group is the ID of the pod group.
+	Group string `json:",omitempty"`
 	// Devices are what claims ask for. Amounts of devices depend on what others ask for, so they are not in Requests.
 	Devices     []string `json:",omitempty"`
 	Unsupported []string
@@ -214,6 +219,7 @@ func identityOf(pod *v1.Pod, needs resources.Vector, book *resources.Book) ident
 		HostPorts:     schedulerutil.GetHostPorts(pod),
 		VolumeClaims:  volumeClaimNames(pod),
 		Drivers:       driverNames(pod),
+		Group:         GroupOf(pod),
 		Devices:       devices.Claimed,
 		Unsupported:   append(unsupportedBySpec(pod, book.CountsDevices()), devices.Refused...),
 		asks:          devices.Asks,

@@ -42,6 +42,9 @@ func (s *Snapshot) FingerprintAfter(nodes map[types.UID]string) string {
 	lines = slices.Concat(lines, converted(s.Message.Reservations, func(one *contract.Reservation) string {
 		encoded, _ := marshalled(one)
 		return string(encoded)
+	}), converted(s.Message.Gangs, func(one *contract.Gang) string {
+		encoded, _ := marshalled(one)
+		return string(encoded)
 	}), converted(s.Message.Nodes, func(one *contract.Node) string { return s.Nodes[one.Name].State }),
 		converted(s.Message.PodClasses, func(one *contract.PodClass) string { return s.classes[one.Id].line() }), s.holdingLines(nodes))
 	digest := sha256.New()

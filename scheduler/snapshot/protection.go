@@ -109,10 +109,13 @@ func (s *subject) passes(reason string) time.Time {
 // ProtectedNow is why the pod, as the API server shows it now, may not be disrupted, or "". It checks all rules that
 // depend only on the pod and its namespace, and leaves disruption budgets to the Eviction API, and pods without one to
 // UnbudgetedNow. A namespace that is not known is nil.
-func ProtectedNow(pod *v1.Pod, book *resources.Book, namespace *v1.Namespace, now time.Time, rules Rules) string {
+func ProtectedNow(
+	pod *v1.Pod, book *resources.Book, groups Groups, namespace *v1.Namespace, now time.Time, rules Rules,
+) string {
 	of := subjectOf(pod, &rules)
 	of.namespace, of.now = namespace, now
-	of.class = &class{message: &contract.PodClass{Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod, book)}}
+	of.class = &class{message: &contract.PodClass{
+		Priority: corev1helpers.PodPriority(pod), Unsupported: unsupported(pod, book, groups)}}
 	return cmp.Or(firstOf(lasting, of), firstOf(passing, of))
 }
 

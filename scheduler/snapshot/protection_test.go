@@ -142,7 +142,7 @@ func TestEachProtectionHasARowThatItAppliesToAndOneItDoesNot(t *testing.T) {
 		if got := s.Pods[pod.UID].Immovable; got != c.reason {
 			t.Errorf("row %d: %q, want %q", i, got, c.reason)
 		}
-		live := snapshot.ProtectedNow(pod, nil, namespaces[pod.Namespace], noon, applied)
+		live := snapshot.ProtectedNow(pod, nil, nil, namespaces[pod.Namespace], noon, applied)
 		open := c.reason == snapshot.StatefulSet || len(pod.Spec.Volumes) > 0 && c.reason == snapshot.Unsupported
 		if live != c.reason && !open { // one rule needs the budgets, the other the claims
 			t.Errorf("row %d: the live pod: %q, want %q", i, live, c.reason)

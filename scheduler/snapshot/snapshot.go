@@ -44,7 +44,9 @@ type Input struct {
 	Namespaces []*v1.Namespace
 	// Volumes may be nil; then pods with claims are unsupported.
 	Volumes Volumes
-	Book    *resources.Book
+	// Groups may be nil; then pods of pod groups are unsupported.
+	Groups Groups
+	Book   *resources.Book
 	// Workloads may be nil; then nothing is known of whether a pod would come back after an eviction.
 	Workloads Workloads
 	// Now is the time for the age of pods; zero means that ages are left out.
@@ -246,7 +248,7 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	s.Classes = cache.use(selectedLabels(input, pods))
 	found := &classes{by: s.Classes, namespaces: input.Namespaces, volumes: input.Volumes, budgets: budgets,
 		book: cache.book, found: map[string]*class{}, requests: map[string]*contract.DeviceRequest{},
-		countsDevices: input.Rules.CountsDevices}
+		groups: groupsOf(input.Groups, input.Pods, input.Untried), countsDevices: input.Rules.CountsDevices}
 	namespaces := make(map[string]*v1.Namespace, len(input.Namespaces))
 	for _, one := range input.Namespaces {
 		namespaces[one.Name] = one
@@ -273,6 +275,7 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	// Only now are all classes known, and those that are too large to be sent marked as unsupported.
 	s.Message.PodClasses, s.classes = found.messages(), found.found
 	s.Message.DeviceRequests = found.requestMessages()
+	s.Message.Gangs = found.gangs()
 	s.Message.Pods = make([]*contract.Pod, 0, len(counted))
 	for i := range counted {
 		s.addPod(&counted[i])

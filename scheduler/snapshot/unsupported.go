@@ -18,7 +18,6 @@ const (
 	ephemeralVolumes = "ephemeral-volumes"
 	// resourceClaims are refused where nothing is known of devices; elsewhere each reason has its name.
 	resourceClaims = "resource-claims"
-	podGroup       = "pod-group"
 	// Kubernetes accepts what the scheduler then cannot read; the scheduler reports that on the pod itself.
 	unreadableNodeAffinity = "node-affinity-that-the-scheduler-cannot-read"
 	unreadablePodSelector  = "pod-selector-that-the-scheduler-cannot-read"
@@ -29,8 +28,10 @@ const (
 )
 
 // unsupported names what the pod needs beyond the contract.
-func unsupported(pod *v1.Pod, book *resources.Book) []string {
-	return append(unsupportedBySpec(pod, book.CountsDevices()), book.Devices(pod).Refused...)
+func unsupported(pod *v1.Pod, book *resources.Book, groups Groups) []string {
+	devices, of := book.Devices(pod), groupsOf(groups, []*v1.Pod{pod})[GroupOf(pod)]
+	return slices.Concat(unsupportedBySpec(pod, book.CountsDevices()), devices.Refused,
+		refusedInGroup(pod, of, len(devices.Requests) > 0))
 }
 
 func unsupportedBySpec(pod *v1.Pod, countsDevices bool) []string {
@@ -49,9 +50,6 @@ func unsupportedBySpec(pod *v1.Pod, countsDevices bool) []string {
 	add(uncountable, !resources.Countable(pod))
 	return needs
 }
-
-// IsInGroup says whether the pod belongs to a pod group, all or none of whose pods are placed.
-func IsInGroup(pod *v1.Pod) bool { return pod.Spec.SchedulingGroup != nil }
 
 func hasVolume(pod *v1.Pod, of func(*v1.VolumeSource) bool) bool {
 	for i := range pod.Spec.Volumes { // they are large

@@ -67,6 +67,9 @@ func SnapshotOptions(*cache.Snapshot) []frameworkruntime.Option { return nil }
 // GroupPluginSets are none: pod groups have no extension points yet.
 func GroupPluginSets(*config.Plugins) []*config.PluginSet { return nil }
 
+// Groups is nil: plans have known pod groups since the next minor.
+func Groups(fwk.Handle) func(namespace, name string) (Group, bool) { return nil }
+
 // WideAntiAffinity is not told apart from other anti-affinity yet.
 func WideAntiAffinity(fwk.NodeInfo) []fwk.PodInfo { return nil }
 

@@ -3,21 +3,26 @@
 package minor
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
+	schedulerutil "k8s.io/kubernetes/pkg/scheduler/util"
+	"k8s.io/utils/ptr"
 )
 
 // AroundNext has before called whenever the scheduler asks for what it schedules next, and after with its number of pods.
@@ -73,6 +78,50 @@ func SnapshotOptions(snapshot *cache.Snapshot) []frameworkruntime.Option {
 // GroupPluginSets are the extension points of pod groups.
 func GroupPluginSets(plugins *config.Plugins) []*config.PluginSet {
 	return []*config.PluginSet{&plugins.PlacementGenerate, &plugins.PlacementScore, &plugins.PodGroupPostFilter}
+}
+
+// Groups returns what finds a pod group by its namespace and name in the scheduler's informer. It is nil where the
+// scheduler watches none: an informer of a kind that is not served never has all of its objects.
+func Groups(handle fwk.Handle) func(namespace, name string) (Group, bool) {
+	if !utilfeature.DefaultFeatureGate.Enabled(features.GenericWorkload) {
+		return nil
+	}
+	groups := handle.SharedInformerFactory().Scheduling().V1beta1().PodGroups().Lister()
+	return func(namespace, name string) (Group, bool) {
+		object, err := groups.PodGroups(namespace).Get(name)
+		if err != nil {
+			return Group{}, false
+		}
+		spec := &object.Spec
+		group := Group{
+			MinCount:  1,
+			Priority:  schedulerutil.PodGroupPriority(object),
+			Parent:    ptr.Deref(spec.ParentCompositePodGroupName, ""),
+			HasClaims: len(spec.ResourceClaims) > 0,
+
+			LeavesWhole: spec.DisruptionMode != nil && spec.DisruptionMode.All != nil,
+		}
+		if gang := spec.SchedulingPolicy.Gang; gang != nil {
+			group.Gang, group.MinCount = true, max(1, gang.MinCount)
+		}
+		if constraints := spec.SchedulingConstraints; constraints != nil && len(constraints.Topology) > 0 {
+			group.TopologyKey = constraints.Topology[0].Key
+		}
+		if utilfeature.DefaultFeatureGate.Enabled(features.PodGroupPreemptionPolicy) {
+			group.PreemptionPolicy = v1.PreemptionPolicy(ptr.Deref(spec.PreemptionPolicy, "PreemptLowerPriority"))
+		}
+		return group, true
+	}
+}
+
+// PodGroupPostFilter implements fwk.PodGroupPostFilterPlugin.
+func (p GroupPostFilter) PodGroupPostFilter(
+	_ context.Context, state fwk.PodGroupCycleState, group fwk.PodGroupInfo, _ fwk.PodGroupSchedulingFunc,
+) (*fwk.PodGroupPostFilterResult, *fwk.Status) {
+	if p.Failed == nil {
+		return nil, fwk.NewStatus(fwk.Unschedulable)
+	}
+	return nil, p.Failed(state, group.GetUnscheduledPods())
 }
 
 // WideAntiAffinity returns the node's pods whose required anti-affinity goes beyond the node.

@@ -19,6 +19,7 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/clock"
 
+	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 )
@@ -33,9 +34,11 @@ type View struct {
 	namespaces corelisters.NamespaceLister
 	budgets    policylisters.PodDisruptionBudgetLister
 	volumes    volumes
-	Book       *resources.Book
-	Workloads  workloads
-	Clock      clock.PassiveClock
+	// Groups finds pod groups; nil where the scheduler knows of none.
+	Groups    snapshot.Groups
+	Book      *resources.Book
+	Workloads workloads
+	Clock     clock.PassiveClock
 	// InFlight are the pods that this scheduler is binding.
 	InFlight func() map[types.UID]string
 	// Held is the room that is reserved on each node, beside that of plans.
@@ -63,6 +66,7 @@ func New(handle fwk.Handle, rules snapshot.Rules, devices *resources.Catalogue) 
 			volumes: factory.Core().V1().PersistentVolumes().Lister(),
 			nodes:   factory.Storage().V1().CSINodes().Lister(),
 		},
+		Groups:      minor.Groups(handle),
 		Book:        resources.NewBook(handle, devices),
 		Workloads:   newWorkloads(factory, !rules.KeepJobs),
 		Clock:       clock.RealClock{},
@@ -86,6 +90,7 @@ func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 	// In this order a pod whose binding completes meanwhile is seen twice, not missed.
 	reserved := v.InFlight()
 	pods := every(v.pods.List)
+	include = v.together(pods, include)
 	var untried []*v1.Pod
 	pods = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
 		_, placed := reserved[pod.UID]
@@ -97,9 +102,27 @@ func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 	})
 	return snapshot.Build(snapshot.Input{
 		ID: id, Nodes: every(v.Nodes.List), Pods: pods, Untried: untried, Budgets: every(v.budgets.List),
-		Namespaces: every(v.namespaces.List), Volumes: v.volumes.withLimits(), Book: v.Book, Workloads: v.Workloads, Now: v.Clock.Now(),
-		Reserved: reserved, Held: v.Held(), Labels: v.OwnerLabels(), Rules: rules, Cache: &v.cache,
+		Namespaces: every(v.namespaces.List), Volumes: v.volumes.withLimits(), Groups: v.Groups, Book: v.Book,
+		Workloads: v.Workloads, Now: v.Clock.Now(), Reserved: reserved, Held: v.Held(), Labels: v.OwnerLabels(), Rules: rules,
+		Cache: &v.cache,
 	})
+}
+
+// together has the condition select the waiting pods of a group all if it selects one: the scheduler tries them together,
+// also one that has come since it tried the others.
+func (v *View) together(pods []*v1.Pod, include func(*v1.Pod) bool) func(*v1.Pod) bool {
+	if v.Groups == nil {
+		return include
+	}
+	whole := sets.New[string]()
+	for _, pod := range pods {
+		if snapshot.IsInGroup(pod) && pod.Spec.NodeName == "" && include(pod) {
+			whole.Insert(snapshot.GroupOf(pod))
+		}
+	}
+	return func(pod *v1.Pod) bool {
+		return include(pod) || snapshot.IsInGroup(pod) && whole.Has(snapshot.GroupOf(pod))
+	}
 }
 
 // NodeState is the state of a node as it is in snapshots.
@@ -133,7 +156,7 @@ func (v *View) Running(pod *v1.Pod) bool {
 // now, or "". The plan under way has left so many siblings unplaced.
 func (v *View) Protected(pod *v1.Pod, rules snapshot.Rules, unplaced int) string {
 	namespace, _ := v.namespaces.Get(pod.Namespace) // nil while it is not known yet
-	if reason := snapshot.ProtectedNow(pod, v.Book, namespace, v.Clock.Now(), rules); reason != "" {
+	if reason := snapshot.ProtectedNow(pod, v.Book, v.Groups, namespace, v.Clock.Now(), rules); reason != "" {
 		return reason
 	}
 	if reason := snapshot.KeptAway(pod, v.Book, v.Workloads, rules); reason != "" {
