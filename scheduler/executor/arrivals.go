@@ -30,6 +30,8 @@ type Place struct {
 	key       snapshot.ReplicaKey
 	namespace string
 	priority  int32
+	// unit is the name of that of its pods; empty where each pod is one alone.
+	unit string
 	// settled are for pods that already wait; they are open from the start. inFlight are for replacements of moves that are
 	// under way, unopened for those of moves that have not started.
 	settled, inFlight, unopened int
@@ -65,8 +67,9 @@ type Places struct {
 	// those in flight.
 	byKey              map[snapshot.ReplicaKey]map[string]*Place
 	open, replacements map[snapshot.ReplicaKey]int
-	// left counts all places.
+	// left counts all places, and lacks those of each unit with a name.
 	left    int
+	lacks   map[string]int
 	holders map[types.UID]*holder
 	// moving is the room on each node for the replacements under way, needed that for all places.
 	moving, needed map[string]resources.Vector
@@ -81,8 +84,9 @@ type Places struct {
 
 func newPlaces(book *resources.Book) *Places {
 	return &Places{book: book, byKey: map[snapshot.ReplicaKey]map[string]*Place{}, open: map[snapshot.ReplicaKey]int{},
-		replacements: map[snapshot.ReplicaKey]int{}, holders: map[types.UID]*holder{}, moving: map[string]resources.Vector{},
-		needed: map[string]resources.Vector{}, owned: map[types.UID][]*Place{}, turns: map[string]*turnsOf{}}
+		replacements: map[snapshot.ReplicaKey]int{}, holders: map[types.UID]*holder{}, lacks: map[string]int{},
+		moving: map[string]resources.Vector{}, needed: map[string]resources.Vector{},
+		owned: map[types.UID][]*Place{}, turns: map[string]*turnsOf{}}
 }
 
 // add adds so many places to those with their key on their node. It must not be called once the places are in use.
@@ -115,6 +119,9 @@ func (p *Places) change(of *Place, settled, inFlight, unopened int) {
 	if change := settled + inFlight + unopened; change != 0 {
 		addTo(p.needed, of, change)
 		p.left += change
+		if of.unit != "" {
+			p.lacks[of.unit] += change
+		}
 		p.outstanding, p.inTurn = nil, nil
 	}
 }
@@ -235,7 +242,10 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	if free == nil {
 		free = func(node string) resources.Vector { return e.free[node] }
 	}
-	places, _ := e.placesFor(key, e.withOwn(pod, free))
+	if together := e.units[key]; together != nil && !together.ready {
+		return nil, e.open[key] > 0 // it would only take room, and wait there for the others
+	}
+	places, _ := e.placesFor(key, e.withOwn(pod, free), nil)
 	for _, place := range places {
 		if !e.isKept(place, pod.UID) {
 			nodes = append(nodes, place.Node)
@@ -244,17 +254,21 @@ func (e *Execution) Nodes(pod *v1.Pod, free func(node string) resources.Vector) 
 	return nodes, e.open[key] > 0
 }
 
-// placesFor are the places that have room for a pod with the key now, and whether they are open. A replacement whose open
-// places all lack room may take one for which no pod has left yet: replicas are alike, so the plan leads to the same
-// state. Without that, moves could wait for each other for ever.
-func (e *Execution) placesFor(key snapshot.ReplicaKey, free func(node string) resources.Vector) (places []*Place, open bool) {
+// placesFor are the places that have room for a pod with the key now, and whether they are open. A replacement whose
+// open places all lack room may take one for which no pod has left yet: replicas are alike, so the plan leads to the
+// same state. Without that, moves could wait for each other for ever. coming is the room of replacements that free
+// counts already.
+func (e *Execution) placesFor(
+	key snapshot.ReplicaKey, free func(node string) resources.Vector, coming map[string]resources.Vector,
+) (places []*Place, open bool) {
 	var unopened []*Place
 	for node, place := range e.byKey[key] {
 		switch {
 		case !e.hasTurn(place):
-		case place.open() > 0 && e.hasRoom(place, free(node), place.inFlight > 0):
+		case place.open() > 0 && e.hasRoomBeside(place, free(node), coming, place.inFlight > 0):
 			places = append(places, place)
-		case place.unopened > 0 && e.hasRoom(place, free(node), false) && (len(place.turns) == 0 || e.givesWay(place) != nil):
+		case place.unopened > 0 && e.hasRoomBeside(place, free(node), coming, false) &&
+			(len(place.turns) == 0 || e.givesWay(place) != nil):
 			unopened = append(unopened, place)
 		}
 	}
@@ -294,6 +308,16 @@ func (e *Execution) hasRoom(place *Place, free resources.Vector, replaces bool) 
 		free = free.Minus(e.moving[place.Node])
 	}
 	return place.Requests.FitsIn(free)
+}
+
+// hasRoomBeside is the same where free counts some of the replacements that are still to arrive as pods of the node.
+func (e *Execution) hasRoomBeside(
+	place *Place, free resources.Vector, coming map[string]resources.Vector, replaces bool,
+) bool {
+	if of, some := coming[place.Node]; some && !replaces {
+		free = free.Plus(of)
+	}
+	return e.hasRoom(place, free, replaces)
 }
 
 // Vacated are the nodes from which the plan evicts pods that the pod can replace. During the plan their replacements must
@@ -441,6 +465,9 @@ func (e *Execution) Bound(uid types.UID) bool {
 	e.noteComing(uid, held.place, false)
 	e.endTurn(held.place, true)
 	e.bound++
+	if together := e.units[held.place.key]; together != nil {
+		together.carriedOn = true
+	}
 	if !held.replaces {
 		e.untold = append(e.untold, placeChange{key: held.place.key, from: held.place.Node, arrived: uid})
 		return true

@@ -14,7 +14,9 @@
 //     Where a replacement waits for room while another place that it could take has some, it takes that one, even if the
 //     pod that the place was for has not left, so that owners do not wait for each other.
 //  5. An eviction that turns out not to be needed is not carried out.
-//  6. Pods with turns on a node come there in this order, after all pods of the plan have left it.
+//  6. The pods of a unit leave together, and none of them has a node before all that it lacks can come. What has begun of
+//     it is finished.
+//  7. Pods with turns on a node come there in this order, after all pods of the plan have left it.
 package executor
 
 import (
@@ -60,11 +62,17 @@ func (s *step) unsure() bool {
 type unit struct {
 	// steps are those of the pods that leave.
 	steps []*step
+	// keys are those of the pods of a unit with a name, which are of no other.
+	keys []snapshot.ReplicaKey
+	// ready: at the last call of Activatable there were a pod and room for each place that is left.
+	ready bool
+	// carriedOn: a pod has come to one of its places, or a former process began with it.
+	carriedOn bool
 }
 
-// begun says that some pod has left for the unit, or may have.
+// begun says that some pod has left for the unit, or may have, or has come. What is left of it is not given up then.
 func (u *unit) begun() bool {
-	return slices.ContainsFunc(u.steps, func(s *step) bool { return s.unanswered || s.state.Disrupted() })
+	return u.carriedOn || slices.ContainsFunc(u.steps, func(s *step) bool { return s.unanswered || s.state.Disrupted() })
 }
 
 // Execution is one plan being carried out. It is safe for concurrent use.
@@ -74,8 +82,9 @@ type Execution struct {
 	// steps are those of the pods that leave: moves and evictions.
 	steps []*step
 	byUID map[types.UID]*step
-	// units are those with a name, by the keys of their pods, which belong to no other.
+	// units are those with a name, by the keys of their pods, and named are the same by their names.
 	units   map[snapshot.ReplicaKey]*unit
+	named   map[string]*unit
 	owners  sets.Set[types.UID]
 	classes snapshot.Classes
 	// starting are the pods that the plan waits for: replacements that have a node and have not been ready yet.
@@ -110,6 +119,7 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 		byUID:    map[types.UID]*step{},
 		owners:   sets.New[types.UID](),
 		units:    map[snapshot.ReplicaKey]*unit{},
+		named:    map[string]*unit{},
 		classes:  of.Classes,
 		Places:   newPlaces(of.Classes.Book()),
 		starting: map[types.UID]*v1.Pod{},
@@ -122,7 +132,7 @@ func New(of *plan.Plan, free map[string]resources.Vector, atOnce int) *Execution
 	}
 	e.Carried = true
 	for _, steps := range of.Units() {
-		together := &unit{}
+		together := e.unitOf(steps[0].Unit)
 		for _, one := range steps {
 			e.plan(one, together)
 		}
@@ -137,6 +147,9 @@ func (e *Execution) Expect(places *Places) {
 	for key, nodes := range places.byKey {
 		e.owners.Insert(key.Owner)
 		for _, place := range nodes {
+			if place.unit != "" {
+				e.join(key, e.unitOf(place.unit))
+			}
 			e.add(*place, place.settled, 0)
 		}
 	}
@@ -144,14 +157,41 @@ func (e *Execution) Expect(places *Places) {
 	e.skipUnneeded()
 }
 
+// CarryOn says which units a former process began with. It must be called before the plan begins.
+func (e *Execution) CarryOn(units ...string) {
+	for _, name := range units {
+		e.unitOf(name).carriedOn = true
+	}
+}
+
+// unitOf is the unit of that name; a new one for a pod that is a unit alone.
+func (e *Execution) unitOf(name string) *unit {
+	known := e.named[name]
+	if known == nil {
+		known = &unit{}
+		if name != "" {
+			e.named[name] = known
+		}
+	}
+	return known
+}
+
+// join notes that the pods with the key are of the unit.
+func (e *Execution) join(key snapshot.ReplicaKey, together *unit) {
+	if e.units[key] == nil {
+		e.units[key], together.keys = together, append(together.keys, key)
+	}
+}
+
 // plan adds a step of the plan.
 func (e *Execution) plan(one plan.Step, to *unit) {
 	key := one.Pod.ReplicaKey()
 	e.owners.Insert(key.Owner)
 	if one.Unit != "" {
-		e.units[key] = to
+		e.join(key, to)
 	}
-	made := Place{Node: one.To, Requests: one.Pod.Requests, key: key, namespace: one.Pod.Object.Namespace, priority: one.Pod.Priority}
+	made := Place{Node: one.To, Requests: one.Pod.Requests, key: key, namespace: one.Pod.Object.Namespace,
+		priority: one.Pod.Priority, unit: one.Unit}
 	if one.Turn > 0 {
 		made.turns = []int32{one.Turn}
 	}

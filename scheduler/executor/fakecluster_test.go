@@ -44,6 +44,8 @@ type fakeCluster struct {
 	names      int
 	// devices are those of the nodes; nil: there are none.
 	devices *devices
+	// units are those of the plan, by the keys of their pods.
+	units map[snapshot.ReplicaKey]string
 }
 
 type livePod struct {
@@ -157,7 +159,9 @@ func (c *fakeCluster) evict(e *executor.Execution, departure executor.Departure)
 		c.pending[last].comesIn = 1 + c.random.IntN(3)
 		c.created, c.pending = append(c.created, c.pending[last]), c.pending[:last]
 	}
-	if owner := departure.Pod.Owner; departure.To != "" && c.atOnce > 0 && c.away()[owner]-c.others[owner] > c.atOnce {
+	alone := c.units[departure.Pod.ReplicaKey()] == ""
+	owner := departure.Pod.Owner
+	if departure.To != "" && c.atOnce > 0 && alone && c.away()[owner]-c.others[owner] > c.atOnce {
 		c.t.Fatalf("more than %d pods of %s are away", c.atOnce, owner)
 	}
 }
@@ -199,6 +203,7 @@ func (c *fakeCluster) tick(e *executor.Execution) {
 		}
 		return live.comesIn == 0
 	})
+	c.scheduleUnits(e)
 	c.schedulePending(e)
 	c.checkCapacity()
 	c.checkRoomOfPlan(e)
@@ -217,6 +222,9 @@ func (c *fakeCluster) schedulePending(e *executor.Execution) {
 
 // schedule is one scheduling cycle.
 func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
+	if lacks, _ := e.Lacks(c.units[live.pod.ReplicaKey()]); lacks {
+		return false // it comes with the others of its unit
+	}
 	free := c.free()
 	targets, planned := e.Nodes(live.pod.Object, func(node string) resources.Vector { return free[node] })
 	if e.Plans(live.pod.Object) != planned {
@@ -234,19 +242,24 @@ func (c *fakeCluster) schedule(e *executor.Execution, live *livePod) bool {
 		if !live.pod.Requests.FitsIn(free[node]) || !c.devices.allocate(live.pod, node, planned) {
 			continue
 		}
-		live.pod.Node = node
-		c.running[live.pod.Object.UID] = live // assumed: its room is taken before Reserve
-		if c.sometimes(3) {
-			e.Next(c.free()) // looked at while the pod counts on its node and in the plan
-		}
-		e.Reserve(live.pod.Object, node, planned)
-		if live.bindsFor = 0; c.sometimes(2) {
-			live.bindsFor = 1 + c.random.IntN(3)
-			return true
-		}
-		return c.bind(e, live)
+		return c.reserve(e, live, node, planned)
 	}
 	return false
+}
+
+// reserve has the pod have the node. It reports false if it cannot be bound.
+func (c *fakeCluster) reserve(e *executor.Execution, live *livePod, node string, planned bool) bool {
+	live.pod.Node = node
+	c.running[live.pod.Object.UID] = live // assumed: its room is taken before Reserve
+	if c.sometimes(3) {
+		e.Next(c.free()) // looked at while the pod counts on its node and in the plan
+	}
+	e.Reserve(live.pod.Object, node, planned)
+	if live.bindsFor = 0; c.sometimes(2) {
+		live.bindsFor = 1 + c.random.IntN(3)
+		return true
+	}
+	return c.bind(e, live)
 }
 
 // bind ends a binding. It reports false if that failed, and has the pod wait again.

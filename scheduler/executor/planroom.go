@@ -29,7 +29,7 @@ func PlacesOf(record *packingplan.Record, book *resources.Book) *Places {
 		if !known || step.To == "" || step.State == packingplan.NotNeeded {
 			continue // its requests are not known, or it arrives nowhere
 		}
-		made.Node, made.key = step.To, snapshot.ReplicaKeyOf(step)
+		made.Node, made.key, made.unit = step.To, snapshot.ReplicaKeyOf(step), step.Unit
 		made.namespace, _, _ = strings.Cut(step.Pod, "/")
 		if step.Turn > 0 {
 			made.turns = []int32{step.Turn}

@@ -53,6 +53,9 @@ func (e *Execution) Forget(pod *v1.Pod) {
 	defer e.mu.Unlock()
 	delete(e.waiting, pod.UID)
 	e.noteLost(pod)
+	if together := e.units[key]; together != nil {
+		together.ready = false
+	}
 	if key.Owner == pod.UID {
 		e.vacatePlaces(key, 1)
 	}
@@ -84,10 +87,10 @@ func (e *Execution) GiveUpVanished() int {
 	return given
 }
 
-// vacatePlaces drops so many settled places for pods with the key, or as many as there are; or all that is left of their
-// unit.
+// vacatePlaces drops so many settled places for pods with the key, or as many as there are; or all of their unit,
+// unless that has begun: what has left or come for it would be of no use without the rest.
 func (e *Execution) vacatePlaces(key snapshot.ReplicaKey, most int) (given int) {
-	if together := e.units[key]; together != nil && most > 0 {
+	if together := e.units[key]; together != nil && most > 0 && !together.begun() {
 		return e.giveUp(together)
 	}
 	for _, node := range slices.Sorted(maps.Keys(e.byKey[key])) {
@@ -106,7 +109,7 @@ func (e *Execution) drop(of *Place, most int) (given int) {
 	return given
 }
 
-// giveUp drops what has not begun of a unit.
+// giveUp drops a unit that has not begun.
 func (e *Execution) giveUp(together *unit) (given int) {
 	for _, step := range together.steps {
 		if step.state != packingplan.Waiting || step.opened {

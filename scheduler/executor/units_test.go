@@ -142,3 +142,119 @@ func TestUnitStaysWhole(t *testing.T) {
 		t.Errorf("states %v after it has gone, %+v", states, e.Progress())
 	}
 }
+
+// A pod that came before the others of its unit would hold room, and wait there for those that have none. It waits
+// where it takes nothing.
+func TestNoPodOfAUnitHasANodeBeforeAllHave(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
+	steady := c.add("steady", "n1", size(80, 80), 0)
+	first, second := c.add("a", "", size(50, 50), 0), c.add("b", "", size(50, 50), 0)
+	of := &plan.Plan{Placements: []plan.Step{{Pod: first, To: "n0", Unit: "gang/a"},
+		{Pod: second, To: "n1", Unit: "gang/a"}}}
+	e := executor.New(of, c.free(), 0)
+	e.Note(first.Object)
+	e.Note(second.Object)
+	look := func() (nodes []string, lacks, ready bool) {
+		e.Activatable(c.free(), none)
+		nodes, _ = e.Nodes(first.Object, nil)
+		lacks, ready = e.Lacks("gang/a")
+		return nodes, lacks, ready
+	}
+
+	early, lacks, readyEarly := look()
+	delete(c.running, steady.Object.UID)
+	nodes, _, ready := look()
+	e.Reserve(first.Object, "n0", true)
+	e.Reserve(second.Object, "n1", true)
+	left, _ := e.Lacks("gang/a")
+	other, _ := e.Lacks("gang/b")
+
+	if len(early) != 0 || !lacks || readyEarly {
+		t.Errorf("nodes %v while one pod has no room; lacks pods %t, ready %t", early, lacks, readyEarly)
+	}
+	if !slices.Equal(nodes, []string{"n0"}) || !ready || left || other {
+		t.Errorf("then nodes %v, ready %t; lacks pods once both have places: %t, another unit: %t", nodes, ready, left, other)
+	}
+}
+
+// A unit that could come cannot any more once one of its pods is gone.
+func TestUnitIsNotReadyWithoutThePodThatIsGone(t *testing.T) {
+	c := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 2, size(100, 100).WithPods(10))
+	first, second := c.add("a", "", size(50, 50), 0), c.add("b", "", size(50, 50), 0)
+	e := executor.New(&plan.Plan{Placements: []plan.Step{{Pod: first, To: "n0", Unit: "u"},
+		{Pod: second, To: "n1", Unit: "u"}}}, c.free(), 0)
+	e.Note(first.Object)
+	e.Note(second.Object)
+	e.Activatable(c.free(), none)
+
+	_, before := e.Lacks("u")
+	e.Forget(second.Object)
+
+	if _, after := e.Lacks("u"); !before || after {
+		t.Errorf("ready: %t, and %t without the pod", before, after)
+	}
+}
+
+// halfAway is a unit of two pods that move and one that waits. One has left.
+func halfAway(t *testing.T) (c *fakeCluster, e *executor.Execution, waits *plan.Step) {
+	t.Helper()
+	c = newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 4, size(100, 100).WithPods(10))
+	first, second := c.add("a", "n0", size(50, 50), 0), c.add("b", "n0", size(50, 50), 0)
+	third := c.add("c", "", size(50, 50), 0)
+	of := &plan.Plan{Moves: []plan.Step{{Pod: first, From: "n0", To: "n1", Unit: "u"},
+		{Pod: second, From: "n0", To: "n2", Unit: "u"}}, Placements: []plan.Step{{Pod: third, To: "n3", Unit: "u"}}}
+	e = executor.New(of, c.free(), 1)
+	e.Note(third.Object)
+	e.Opened(first.Object.UID)
+	e.Evicted(first.Object.UID)
+	return c, e, &of.Placements[0]
+}
+
+// A pod that has left for its unit cannot be called back. Where another one will never come, the others come all the
+// same.
+func TestUnitThatHasBegunIsNotGivenUp(t *testing.T) {
+	c, e, waits := halfAway(t)
+
+	e.Forget(waits.Pod.Object)
+	given := e.GiveUpVanished()
+
+	if names := namesOf(c.wave(e)); given != 1 || !slices.Equal(names, []string{"b-2"}) {
+		t.Errorf("gave %d places up, and %v leave; want one, and that the other pod leaves", given, names)
+	}
+	if left := e.Progress(); left.Arrivals != 2 || left.Departures != 2 {
+		t.Errorf("left %+v", left)
+	}
+}
+
+// Another process took a pod off its node, and its replacement does not exist yet. The rest of the unit follows,
+// although its workload lacks a pod, and comes with that replacement.
+func TestUnitOfAFormerProcessGoesOn(t *testing.T) {
+	for text, c := range map[string]struct {
+		carriedOn []string
+		leaves    []string
+	}{"begun": {[]string{"u"}, []string{"web-1"}}, "not begun": {nil, nil}} {
+		cluster := newFakeCluster(t, rand.New(rand.NewPCG(1, 1)), 3, size(100, 100).WithPods(10))
+		moving, replacement := cluster.add("web", "n0", size(50, 50), 0), cluster.object("web")
+		e := executor.New(&plan.Plan{Moves: []plan.Step{{Pod: moving, From: "n0", To: "n1", Unit: "u"}}}, cluster.free(), 1)
+		e.Expect(awaited(moving.Class, "n2", "u"))
+		e.CarryOn(c.carriedOn...)
+		starts := cluster.object("web") // of another move; it is not ready
+		e.AwaitReady(starts)
+
+		e.Note(replacement)
+		alone := e.Activatable(cluster.free(), none)
+
+		if names := namesOf(cluster.wave(e)); !slices.Equal(names, c.leaves) || len(alone) != 0 {
+			t.Errorf("%s: leave %v, ready without the rest: %d", text, names, len(alone))
+		}
+	}
+}
+
+// awaited is the place of a replacement that a former process was waiting for.
+func awaited(class, node, unit string) *executor.Places {
+	record := &packingplan.Record{}
+	record.Status.Classes = []packingplan.Class{{ID: class}}
+	record.Status.Steps = []*packingplan.Step{{Pod: "default/gone", PodUID: "gone", OwnerUID: "web", Class: class,
+		From: "n0", To: node, State: packingplan.Gone, Unit: unit}}
+	return executor.PlacesOf(record, nil)
+}

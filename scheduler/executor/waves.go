@@ -113,35 +113,59 @@ func (e *Execution) Activatable(free map[string]resources.Vector, binding func(t
 	defer e.mu.Unlock()
 	e.recount()
 	e.free = free
-	left := maps.Clone(free)
-	open := map[snapshot.ReplicaKey]int{}
-	ready := map[string]*v1.Pod{}
-	lacking := map[*unit]int{}
-	for key, together := range e.units {
-		for _, place := range e.byKey[key] {
-			lacking[together] += place.open() + place.unopened
+	left, coming := maps.Clone(free), map[string]resources.Vector{}
+	waiting := map[*unit][]types.UID{}
+	for uid, one := range e.waiting {
+		if !binding(uid) {
+			of := e.units[one.key]
+			waiting[of] = append(waiting[of], uid)
 		}
 	}
-	for uid, one := range e.waiting {
-		if binding(uid) {
-			continue
+	ready := e.withRoom(waiting[nil], left, coming)
+	for _, name := range slices.Sorted(maps.Keys(e.named)) {
+		together := e.named[name]
+		leftBeside, comingBeside := maps.Clone(left), maps.Clone(coming)
+		found := e.withRoom(waiting[together], leftBeside, comingBeside)
+		if together.ready = len(found) >= e.lacks[name]; together.ready {
+			left, coming = leftBeside, comingBeside
+			maps.Copy(ready, found)
 		}
+	}
+	return ready
+}
+
+// withRoom are those of the waiting pods that have room at once, by UID. It takes their room away; coming is what it has
+// taken for replacements.
+func (e *Execution) withRoom(waiting []types.UID, left, coming map[string]resources.Vector) map[string]*v1.Pod {
+	ready, open := map[string]*v1.Pod{}, map[snapshot.ReplicaKey]int{}
+	for _, uid := range waiting {
+		one := e.waiting[uid]
 		count, counted := open[one.key]
 		if !counted {
-			count = e.placesWithRoom(one.key, left)
+			count = e.placesWithRoom(one.key, left, coming)
 		}
 		if count > 0 || e.fitsByOwn(one, left) {
 			count = max(0, count-1)
 			ready[string(uid)] = one.pod
-			lacking[e.units[one.key]]--
 		}
 		open[one.key] = count
 	}
-	maps.DeleteFunc(ready, func(uid string, _ *v1.Pod) bool {
-		together := e.units[e.waiting[types.UID(uid)].key]
-		return together != nil && lacking[together] > 0
-	})
 	return ready
+}
+
+// Lacks says whether the unit of that name lacks pods, and whether all that it lacks could come at the last call of
+// Activatable. It costs the same for any unit, as the scheduling queue asks about each waiting pod at each event.
+func (e *Execution) Lacks(unit string) (some, ready bool) {
+	if e == nil {
+		return false, false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	together := e.named[unit]
+	if together == nil {
+		return false, false
+	}
+	return e.lacks[unit] > 0, together.ready
 }
 
 // fitsByOwn says whether a pod whose claims have devices already has a place thanks to them.
@@ -152,8 +176,8 @@ func (e *Execution) fitsByOwn(one waitingPod, left map[string]resources.Vector) 
 }
 
 // placesWithRoom counts the places that pods with the key can take now, and takes their room away.
-func (e *Execution) placesWithRoom(key snapshot.ReplicaKey, left map[string]resources.Vector) (count int) {
-	places, open := e.placesFor(key, func(node string) resources.Vector { return left[node] })
+func (e *Execution) placesWithRoom(key snapshot.ReplicaKey, left, coming map[string]resources.Vector) (count int) {
+	places, open := e.placesFor(key, func(node string) resources.Vector { return left[node] }, coming)
 	vacant := e.vacant(key)
 	for _, place := range places {
 		most, replacing := place.open(), place.inFlight
@@ -163,8 +187,14 @@ func (e *Execution) placesWithRoom(key snapshot.ReplicaKey, left map[string]reso
 		if len(place.turns) > 0 {
 			most = min(most, 1)
 		}
-		for taken := 0; taken < most && count < vacant && e.hasRoom(place, left[place.Node], taken < replacing); taken++ {
+		for taken := 0; taken < most && count < vacant; taken++ {
+			if !e.hasRoomBeside(place, left[place.Node], coming, taken < replacing) {
+				break
+			}
 			left[place.Node] = left[place.Node].Minus(place.Requests)
+			if taken < replacing {
+				coming[place.Node] = coming[place.Node].Plus(place.Requests)
+			}
 			count++
 		}
 	}
@@ -205,10 +235,16 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 		expected.Insert(held.place.Node)
 	}
 	now := func(node string) resources.Vector { return free[node] }
+	whole := map[*unit]bool{nil: true}
+	for _, together := range e.named {
+		whole[together] = e.fitsWhole(together, free)
+	}
 	for key, places := range e.byKey {
-		fitting, _ := e.placesFor(key, now)
-		for _, place := range fitting {
-			expected.Insert(place.Node)
+		if whole[e.units[key]] {
+			fitting, _ := e.placesFor(key, now, nil)
+			for _, place := range fitting {
+				expected.Insert(place.Node)
+			}
 		}
 		for node, place := range places {
 			for range place.settled {
@@ -219,6 +255,27 @@ func (e *Execution) room(free map[string]resources.Vector) (room map[string]reso
 		}
 	}
 	return room, expected
+}
+
+// fitsWhole says whether all that the unit lacks has room at once, so that it comes without any other pod leaving.
+func (e *Execution) fitsWhole(together *unit, free map[string]resources.Vector) bool {
+	needed := map[string]resources.Vector{}
+	for _, key := range together.keys {
+		for node, place := range e.byKey[key] {
+			if place.unopened > 0 {
+				return false
+			}
+			for range place.open() {
+				needed[node] = needed[node].Plus(place.Requests)
+			}
+		}
+	}
+	for node, all := range needed {
+		if !all.FitsIn(free[node]) {
+			return false
+		}
+	}
+	return true
 }
 
 // away are the moves under way whose replacement has no node, or has not been ready yet, by owner.

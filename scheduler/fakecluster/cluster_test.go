@@ -39,6 +39,8 @@ type cluster struct {
 	plans             map[string]*unstructured.Unstructured
 	// evicted are the pods whose eviction was answered with success.
 	evicted map[types.UID]bool
+	// units decides which workloads are units in plans; nil: none are.
+	units *rand.Rand
 	// quiet: nothing fails any more, and the optimiser makes no more plans.
 	quiet bool
 	// during happens while an eviction or a solve is asked for, and in the midst of a scheduling cycle.

@@ -1,6 +1,7 @@
 package fakecluster_test
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -42,6 +43,9 @@ func (o *optimizer) Solve(request *contract.SolveRequest, stream grpc.ServerStre
 	answer := &contract.SolveUpdate{Last: true, EndReason: contract.EndReason_END_REASON_NO_IMPROVEMENT, Plan: &contract.Plan{}}
 	for tries := 0; tries < 20 && !c.quiet; tries++ {
 		if found := randomPlan(c.random, request.Snapshot); found != nil {
+			if c.units != nil {
+				unite(c.units, found, request.Snapshot)
+			}
 			answer.Plan, answer.EndReason = found, contract.EndReason_END_REASON_TIME_LIMIT
 			break
 		}
@@ -113,6 +117,35 @@ func randomPlan(random *rand.Rand, of *contract.Snapshot) *contract.Plan {
 		}
 	}
 	return plan
+}
+
+// unite makes units of some classes, alone or together. None of a unit's pods is left unplaced.
+func unite(random *rand.Rand, plan *contract.Plan, of *contract.Snapshot) {
+	classes, units, evicted := map[string]string{}, map[string]string{}, map[string]bool{}
+	for _, pod := range of.Pods {
+		classes[pod.Uid] = pod.ClassId
+	}
+	for _, eviction := range plan.Evictions {
+		evicted[classes[eviction.PodUid]] = true
+	}
+	name := ""
+	for i, class := range of.PodClasses {
+		switch random.IntN(3) {
+		case 0:
+			name = ""
+		case 1:
+			name = fmt.Sprint("unit-", i)
+		}
+		if !evicted[class.Id] {
+			units[class.Id] = name
+		}
+	}
+	for _, placement := range plan.Placements {
+		placement.Unit = units[classes[placement.PodUid]]
+	}
+	for _, move := range plan.Moves {
+		move.Unit = units[classes[move.PodUid]]
+	}
 }
 
 // someNode is any node with that much room, or "".

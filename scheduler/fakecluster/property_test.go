@@ -73,6 +73,9 @@ func try(parent context.Context, asked *optimizer, seed uint64, size int) *clust
 	ctx, cancel := context.WithCancel(klog.NewContext(parent, logr.Discard()))
 	defer cancel()
 	c := newCluster(rand.New(rand.NewPCG(seed, uint64(size))), size)
+	if seed%2 == 0 {
+		c.units = rand.New(rand.NewPCG(seed, uint64(size)))
+	}
 	asked.cluster = c
 	c.tell("%d nodes, %d at once, %+v", len(c.nodes), c.atOnce, c.disturbed)
 	for _, pod := range c.sorted(func(*v1.Pod) bool { return true }) {

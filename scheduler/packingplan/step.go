@@ -27,7 +27,7 @@ func (s State) Disrupted() bool { return s == Evicted || s == Gone || s == Bound
 // one and binds its replacement elsewhere. An eviction leaves it unplaced: To is empty. Objects list the three apart.
 type Step struct {
 	// Unit is common to steps that are carried out together or not at all; empty where the pod alone is the unit.
-	// The optimiser sets it; this project's own never does.
+	// The optimiser sets it: gang/<namespace>/<name> for the pods of a pod group.
 	Unit     string `json:"unit,omitempty"`
 	Pod      string `json:"pod"`
 	PodUID   string `json:"podUID"`

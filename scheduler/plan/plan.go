@@ -8,7 +8,8 @@
 //  3. Every node has room for its pods once the plan is done, in every resource.
 //  4. It takes no more of a disruption budget than that allows, all pods counted together.
 //  5. Pods that share devices have a turn each, and devices that their node has.
-//  6. It places strictly more pods of some priority, and for each higher one it neither places
+//  6. It leaves enough pods of a gang with a node, or none, or the gang as it was.
+//  7. It places strictly more pods of some priority, and for each higher one it neither places
 //     fewer pods nor disrupts any; under the strict policy it evicts only if pods of strictly
 //     higher priority than the evicted one are placed.
 //
@@ -64,6 +65,9 @@ type Plan struct {
 	Evictions  []Step
 	// Classes computes pod classes as in the plan's snapshot.
 	Classes snapshot.Classes
+
+	// carriedOn are the units that another process has begun.
+	carriedOn sets.Set[string]
 }
 
 // Steps are all steps of the plan: placements, moves, evictions.
@@ -140,10 +144,10 @@ func StepsOf(message *contract.Plan, of *snapshot.Snapshot) (steps []*packingpla
 	return steps
 }
 
-// Check reads a plan on a snapshot that may be newer than the one it was made for. The error
-// is a *RefusedError.
-func Check(steps []*packingplan.Step, on *snapshot.Snapshot, policy Policy) (*Plan, error) {
-	made := &Plan{Classes: on.Classes}
+// Check reads a plan on a snapshot that may be newer than the one it was made for. carriedOn are the units that another
+// process has begun: what is left of them need not be worth it by itself. The error is a *RefusedError.
+func Check(steps []*packingplan.Step, on *snapshot.Snapshot, policy Policy, carriedOn ...string) (*Plan, error) {
+	made := &Plan{Classes: on.Classes, carriedOn: sets.New(carriedOn...)}
 	if err := made.read(steps, on, policy); err != nil || made.Empty() {
 		return made, err
 	}
@@ -190,6 +194,7 @@ const (
 	UnsupportedPod    Reason = "unsupported-pod"
 	ForbiddenPair     Reason = "forbidden-pair"
 	MixedUnits        Reason = "mixed-units"
+	BrokenGang        Reason = "broken-gang"
 	OverCapacity      Reason = "over-capacity"
 	OverBudget        Reason = "over-budget"
 	NotBetter         Reason = "not-better"

@@ -82,7 +82,7 @@ func name(pod *snapshot.Pod) string { return pod.Object.Namespace + "/" + pod.Ob
 
 // rules are those that a plan must keep, in the order in which they are looked at.
 func (policy Policy) rules() []func(*Plan, *snapshot.Snapshot) error {
-	rules := []func(*Plan, *snapshot.Snapshot) error{checkUnits, checkTurns, checkCapacity, checkBudgets}
+	rules := []func(*Plan, *snapshot.Snapshot) error{checkUnits, checkGangs, checkTurns, checkCapacity, checkBudgets}
 	switch policy {
 	case Drain:
 		return []func(*Plan, *snapshot.Snapshot) error{checkBudgets, checkNoneDisplaced}
@@ -145,9 +145,13 @@ func checkUnits(plan *Plan, _ *snapshot.Snapshot) error {
 	return nil
 }
 
-// checkImprovement: from the highest priority down, the first priority with any change has more pods placed than before, or
-// more devices. So no pod is disrupted only for pods of lower priority.
+// checkImprovement: from the highest priority down, the first priority with any change has more pods placed than
+// before, or more devices. So no pod is disrupted only for pods of lower priority. Where some pods of a unit have left
+// or come, the rest follows, although what that gains may have come already.
 func checkImprovement(plan *Plan, on *snapshot.Snapshot) error {
+	if len(plan.carriedOn) > 0 {
+		return nil
+	}
 	gains, disrupted := map[int32]int64{}, map[int32]int{}
 	for _, placement := range plan.Placements {
 		gains[placement.Pod.Priority] += placement.Pod.Worth

@@ -48,6 +48,7 @@ REASONS: Mapping[str, frozenset[str]] = {
     "unjust-eviction": frozenset({"policy"}),
     "wrong-turn": frozenset({"devices"}),
     "unknown-device": frozenset({"devices"}),
+    "broken-gang": frozenset({"gang"}),
 }
 """Rules by the plan's own typed refusals."""
 

@@ -80,6 +80,8 @@ type cluster struct {
 	devices *resources.Catalogue
 	// standby: the process waits for the lease, and schedules no pods.
 	standby bool
+	// reserved is called for each pod that is about to be bound, unless it is nil.
+	reserved func(*v1.Pod)
 	// refusingNode is a node that the test's own Filter plugin keeps pods off; "" is none.
 	refusingNode string
 

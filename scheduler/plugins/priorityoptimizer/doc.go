@@ -12,8 +12,10 @@
 //  2. PreFilter does the same for the pods that were already queued, and sends the pods a plan moves
 //     or places to the node the plan gave them. Filter keeps all other pods out of the room the plan
 //     still needs.
-//  3. PostFilter marks the pods that cannot be placed, and so triggers the next solve.
-//  4. Reserve takes one of the plan's open places, Unreserve gives it back.
+//  3. PostFilter marks the pods that cannot be placed, and so triggers the next solve. PodGroupPostFilter does so for all
+//     pods of a pod group of which too few found nodes.
+//  4. Reserve takes one of the plan's open places, Unreserve gives it back. While the scheduler tries a pod group, only the
+//     group's cycle counts who has which.
 //  5. PostBind counts the arrivals; the last one completes the plan.
 //
 // Pods that PreFilter rejects go back into the queue without a write (HandleFailures).
@@ -28,5 +30,5 @@
 // planning/session.go, snapshot/snapshot.go, optimizerclient/client.go, planning/verify.go, plan/plan.go,
 // rehearsal/replay.go, records/status.go, execution/execution.go, execution/placing.go, executor/execution.go,
 // executor/waves.go, gate/gate.go, executor/replacements.go, executor/arrivals.go. How a restarted process goes on with a
-// plan is in resume.go.
+// plan is in resume.go, and what is different for the pods of a pod group in gate/group.go and executor/trial.go.
 package priorityoptimizer

@@ -354,7 +354,11 @@ func (l *loop) endPlan(ctx context.Context, open **execution.ActivePlan, end *re
 		l.plugin.Trigger.Succeeded()
 		l.plugin.Trigger.Retry()
 	}
-	l.plugin.Release()
+	// Those that the plan took off their nodes come first: their room is still there. If it was in vain, others that have
+	// waited for the end of the plan come with the next step.
 	l.plugin.Activate(waiting)
+	if end.Phase == packingplan.Completed || len(waiting) == 0 {
+		l.plugin.Release()
+	}
 	l.records.Finish(ctx, done.Record, end.Phase, end.Message)
 }

@@ -66,6 +66,16 @@ func (f *selectiveFilter) Filter(_ context.Context, _ fwk.CycleState, pod *v1.Po
 	return nil
 }
 
+// Reserve tells the test that the other plugins have reserved what a pod needs that is about to be bound.
+func (f *selectiveFilter) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ string) *fwk.Status {
+	if f.cluster.reserved != nil && !state.IsPodGroupSchedulingCycle() {
+		f.cluster.reserved(pod)
+	}
+	return nil
+}
+
+func (f *selectiveFilter) Unreserve(context.Context, fwk.CycleState, *v1.Pod, string) {}
+
 // keepsOff is about app one only.
 func (c *cluster) keepsOff(app, node string) bool {
 	c.mu.Lock()

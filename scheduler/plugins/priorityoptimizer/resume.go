@@ -74,7 +74,7 @@ func (l *loop) resume(ctx context.Context, record *packingplan.Record) (again bo
 	if !record.PlacedElsewhere() {
 		session.Snapshot = session.LiveSnapshot(record.Status.SnapshotID)
 		left = execution.RemainderOf(record, session.Snapshot)
-		session.Steps = left.Steps
+		session.Steps, session.CarriedOn = left.Steps, left.CarriedOn
 	}
 	active, err := l.activatePlan(ctx, session, left)
 	if err != nil {

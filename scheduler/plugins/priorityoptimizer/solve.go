@@ -218,6 +218,7 @@ func (l *loop) activatePlan(ctx context.Context, session *planning.Session, left
 		exec := executor.New(checked, now.Free(), int(l.args.Limits.MaxUnavailablePerWorkload))
 		exec.Expect(executor.PlacesOf(&expected, l.plugin.view.Book))
 		exec.Left(left.Left)
+		exec.CarryOn(left.CarriedOn...)
 		exec.AllowEarly(outcome.Early...)
 		if outcome.RequireAll {
 			exec.RequireAll()

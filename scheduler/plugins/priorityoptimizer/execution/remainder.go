@@ -25,12 +25,15 @@ type Remainder struct {
 	Awaited []*packingplan.Step
 	// Left are the steps of pods that a former process took off their nodes.
 	Left []*packingplan.Step
+	// CarriedOn are the units of which some pods have left or come, and some have not.
+	CarriedOn []string
 	// Leaving: pods still terminate on nodes of the plan, which get room by that.
 	Leaving bool
 }
 
 // RemainderOf compares a plan's status with the cluster. The status may be outdated: the process may have ended between
-// an eviction and the write that records it. Of a unit that lacks a pod, nothing is left.
+// an eviction and the write that records it. Of a unit that lacks a pod nothing is left, unless it has begun: then what
+// has left or come for it is of no use without the rest, and the places of pods that are still to be created are kept.
 func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remainder) {
 	status, nodes := &record.Status, sets.New[string]()
 	for _, step := range status.Steps {
@@ -67,18 +70,27 @@ func RemainderOf(record *packingplan.Record, now *snapshot.Snapshot) (left Remai
 		return 0
 	})
 	for _, unit := range packingplan.Units(status.Steps) {
-		part, whole := Remainder{}, true
+		part, whole, begun, name := Remainder{}, true, false, unit[0].Unit
 		for _, step := range unit {
 			whole = part.add(step, now.Pods[types.UID(step.PodUID)], open.Has(step), waiting) && whole
+			begun = begun || hasBegun(step, open.Has(step))
 		}
-		if unit[0].Unit == "" {
+		if name == "" || begun {
 			left.Awaited = append(left.Awaited, part.Awaited...)
 		}
-		if whole {
+		if whole || begun {
 			left.Steps, left.starting = append(left.Steps, part.Steps...), append(left.starting, part.starting...)
+		}
+		if name != "" && begun && len(part.Steps)+len(part.Awaited) > 0 {
+			left.CarriedOn = append(left.CarriedOn, name)
 		}
 	}
 	return left
+}
+
+// hasBegun says that the pod of the step has left its node, or one has come to its place; open says that none has.
+func hasBegun(step *packingplan.Step, open bool) bool {
+	return step.State.Disrupted() || step.From == "" && !open && step.State != packingplan.NotNeeded
 }
 
 // add adds what is left of one step; open says that its place is. It reports false if its pod is gone and no other has

@@ -51,16 +51,18 @@ func TestRemainderFindsTheReplacementsThatRun(t *testing.T) {
 	}
 }
 
-// The rest of a unit that a former process was moving would be of no use without the pod that has no replacement.
-func TestUnitIsAdoptedWholeOrNotAtAll(t *testing.T) {
+// Of a unit that a former process was moving, what has left is of no use without the rest. So the rest follows, and the
+// place of a pod that has no replacement yet is kept.
+func TestUnitThatAFormerProcessHasBegunIsAdoptedWhole(t *testing.T) {
 	for text, row := range map[string]struct {
-		comes     []string
-		steps     int
-		adopted   int
-		unitsLeft string
+		comes   []string
+		steps   int
+		adopted int
+		awaited int
 	}{
-		"a replacement is missing": {[]string{"a"}, 1, 0, ""},
-		"both have come":           {[]string{"a", "b"}, 4, 2, "gang"},
+		"a replacement is missing": {[]string{"a"}, 3, 1, 1},
+		"both have come":           {[]string{"a", "b"}, 4, 2, 0},
+		"none has come":            {nil, 2, 0, 2},
 	} {
 		now := &snapshot.Snapshot{Pods: map[types.UID]*snapshot.Pod{}}
 		add := func(uid types.UID, owner types.UID, node string) {
@@ -83,11 +85,50 @@ func TestUnitIsAdoptedWholeOrNotAtAll(t *testing.T) {
 
 		left := RemainderOf(record, now)
 
-		if len(left.Steps) != row.steps || adopted(left) != row.adopted || left.Steps[0].Unit != row.unitsLeft {
-			t.Errorf("%s: %d steps are left, %d adopted, the first of unit %q", text, len(left.Steps), adopted(left), left.Steps[0].Unit)
+		if len(left.Steps) != row.steps || adopted(left) != row.adopted || len(left.Awaited) != row.awaited {
+			t.Errorf("%s: %d steps are left, %d adopted, %d awaited", text, len(left.Steps), adopted(left), len(left.Awaited))
+		}
+		others := slices.ContainsFunc(left.Awaited, func(one *packingplan.Step) bool { return one.Unit != "gang" })
+		if others || !slices.Equal(left.CarriedOn, []string{"gang"}) {
+			t.Errorf("%s: begun are %v, awaited %v", text, left.CarriedOn, left.Awaited)
 		}
 		if states := status.Steps[0].State + status.Steps[2].State; states != "GoneWaiting" {
 			t.Errorf("%s: states %s", text, states)
+		}
+	}
+}
+
+// A unit of which nothing has begun is of no use without the pod that is gone. If a pod of it has come, the others
+// follow.
+func TestUnitOfWaitingPodsIsAdoptedWholeUnlessOneHasCome(t *testing.T) {
+	for text, c := range map[string]struct {
+		// there are the pods of the plan that still exist, as name@node.
+		there, left string
+	}{
+		"all wait":                      {"a@ b@ c@", "a b c"},
+		"one is gone":                   {"a@ b@", ""},
+		"one has come":                  {"a@n1 b@ c@", "b c"},
+		"one has come, another is gone": {"a@n1 b@", "b"},
+	} {
+		record, now := interrupted(t, "", "", "")
+		for _, one := range strings.Fields(c.there) {
+			name, node, _ := strings.Cut(one, "@")
+			now.Pods[types.UID(name)] = webPod(name, node, map[bool]string{true: "uid-plan"}[node != ""])
+			now.Pods[types.UID(name)].Owner = types.UID("rs-" + name)
+		}
+		for i, name := range []string{"a", "b", "c"} {
+			record.Status.Steps = append(record.Status.Steps, &packingplan.Step{PodUID: name, OwnerUID: "rs-" + name, Class: "c",
+				To: fmt.Sprintf("n%d", i+1), Unit: "gang"})
+		}
+
+		left := RemainderOf(record, now)
+
+		var names []string
+		for _, step := range left.Steps {
+			names = append(names, step.PodUID)
+		}
+		if got := strings.Join(names, " "); got != c.left || len(left.CarriedOn) > 0 != strings.Contains(text, "come") {
+			t.Errorf("%s: left %q, want %q; begun %v", text, got, c.left, left.CarriedOn)
 		}
 	}
 }

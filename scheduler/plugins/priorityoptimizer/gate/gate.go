@@ -17,6 +17,7 @@ import (
 
 	"github.com/stowage/stowage/scheduler/customobject"
 	"github.com/stowage/stowage/scheduler/executor"
+	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
 	"github.com/stowage/stowage/scheduler/waiting"
@@ -27,6 +28,8 @@ const Name = "PriorityOptimizer"
 
 // Gate has the plugin's extension points. Its callers solve, and set and clear the plan that is carried out.
 type Gate struct {
+	// GroupPostFilter asks the gate after a pod group has failed.
+	minor.GroupPostFilter
 	Trigger  *Trigger
 	Hold     *Hold
 	InFlight *InFlight
@@ -39,8 +42,10 @@ type Gate struct {
 
 	handle    fwk.Handle
 	activator fwk.PodActivator
-	logger    klog.Logger
-	book      *resources.Book
+	// triesGroups: the scheduler tries the pods of a pod group together.
+	triesGroups bool
+	logger      klog.Logger
+	book        *resources.Book
 	// back is nil where neither a solve is under way nor a plan may be resumed.
 	back atomic.Pointer[heldBack]
 }
@@ -59,7 +64,9 @@ func (b *heldBack) keepsRoom() bool { return b != nil && b.room != nil }
 // New returns the gate of one profile. The book says what pods need.
 func New(handle fwk.Handle, logger klog.Logger, clock clock.WithDelayedExecution, pace Pace, book *resources.Book) *Gate {
 	g := &Gate{handle: handle, activator: handle, logger: logger, book: book, Trigger: NewTrigger(clock, pace),
-		InFlight: NewInFlight(), Waiting: waiting.Table{Clock: clock}, Wake: make(chan struct{}, 1)}
+		InFlight: NewInFlight(), Waiting: waiting.Table{Clock: clock}, Wake: make(chan struct{}, 1),
+		triesGroups: minor.Groups(handle) != nil}
+	g.Failed = g.groupFailed
 	g.Hold = &Hold{clock: clock, longest: pace.MaxHold, budget: time.Duration(pace.MaxHoldShare * float64(window)),
 		released: func() {
 			g.Release()
@@ -84,25 +91,33 @@ const (
 // scheduling cycle both ask it, so that a pod that is held back in the queue costs neither a cycle nor a write. free is the
 // room on a node; nil for what was there when the plan last looked for pods to activate.
 //
-//  1. A pod of a group passes at once: one that is held back holds back all of them.
+//  1. A pod of a group that the scheduler does not know passes at once: no plan is about it.
 //  2. While a solve goes on, no pod passes; the pods of the solve wait until it ends, however long it takes: they found no
 //     node before, and trying hundreds of them meanwhile would take CPU time from the solver.
-//  3. A pod for which the active plan has an open place goes there, and nowhere else.
+//  3. A pod for which the active plan has an open place goes there, and nowhere else. The pods of a pod group wait until
+//     all that the plan has places for can come; which place each of them takes is decided while the scheduler tries them.
 //  4. Any other pod of a batch waits for a plan.
 //  5. A pod with the signature of one that has just found no node waits with it for the next solve.
 func (g *Gate) gate(pod *v1.Pod, execution *executor.Execution, free func(string) resources.Vector) (nodes []string, reason waiting.Reason) {
 	defer func() { g.Waiting.Put(pod, reason, nil) }()
+	group := g.groupOf(pod)
 	switch back := g.back.Load(); {
-	case snapshot.IsInGroup(pod):
+	case group == "" && snapshot.IsInGroup(pod):
 		return nil, ""
 	case g.Hold.Active():
 		return nil, ReasonHeld
 	case back != nil && back.pods(pod):
 		return nil, back.reason
 	}
-	nodes, planned := execution.Nodes(pod, free)
+	var planned, waits bool
+	if group != "" {
+		planned, waits = waitsForItsUnit(group, execution)
+	} else {
+		nodes, planned = execution.Nodes(pod, free)
+		waits = planned && len(nodes) == 0
+	}
 	switch {
-	case planned && len(nodes) == 0:
+	case waits:
 		return nil, ReasonNoRoom
 	case planned:
 		return nodes, ""
@@ -125,7 +140,7 @@ func (g *Gate) joinsNextSolve(pod *v1.Pod) bool {
 		return false
 	}
 	_, condition := podutil.GetPodCondition(&pod.Status, v1.PodScheduled)
-	return condition == nil && g.Trigger.join(pod.UID, snapshot.SignatureOf(pod, g.book),
+	return condition == nil && g.Trigger.join(pod.UID, g.signatureOf(pod),
 		pod.CreationTimestamp.Time, g.Hold.longest)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/stowage/stowage/scheduler/internal/minor"
 	"github.com/stowage/stowage/scheduler/resources"
 	"github.com/stowage/stowage/scheduler/snapshot"
+	"github.com/stowage/stowage/scheduler/waiting"
 )
 
 var (
@@ -53,12 +54,22 @@ type cycleState struct {
 	inTurn sets.Set[string]
 	// planned: the pod goes to a place of the plan.
 	planned bool
+	// group is shared with the other pods that the scheduler tries with this one; nil if it tries the pod alone.
+	group *groupCycle
 	// restricted: the plan limits the nodes of the pod, so its failure does not mean that it is unschedulable.
 	restricted atomic.Bool
 }
 
 // Clone returns the state itself: the only field that changes goes from false to true.
 func (s *cycleState) Clone() fwk.StateData { return s }
+
+// restrict notes that the plan limits the nodes of the pod. It reports whether that is new.
+func (s *cycleState) restrict() bool {
+	if s.group != nil {
+		s.group.restricted.Store(true)
+	}
+	return !s.restricted.Swap(true)
+}
 
 func (g *Gate) Name() string { return Name }
 
@@ -81,9 +92,19 @@ func (g *Gate) SignPod(context.Context, *v1.Pod) ([]fwk.SignFragment, *fwk.Statu
 // PreFilter asks the gate again, and sends the pods of a plan to their places. Other pods are left to Filter.
 func (g *Gate) PreFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	execution, back := g.Execution.Load(), g.back.Load()
-	nodes, reason := g.gate(pod, execution, g.freeOn)
-	seen := &cycleState{planned: len(nodes) > 0}
-	seen.restricted.Store(seen.planned || reason != "")
+	var nodes []string
+	var reason waiting.Reason
+	group := g.groupCycleOf(state, pod)
+	if group != nil {
+		execution, back = group.execution, group.back
+		nodes, reason = g.gateMember(pod, group)
+	} else {
+		nodes, reason = g.gate(pod, execution, g.freeOn)
+	}
+	seen := &cycleState{planned: len(nodes) > 0, group: group}
+	if seen.planned || reason != "" {
+		seen.restrict()
+	}
 	state.Write(cycleStateKey, seen)
 	if reason != "" {
 		return nil, fwk.NewStatus(fwk.UnschedulableAndUnresolvable, string(reason))
@@ -143,7 +164,7 @@ func (g *Gate) Filter(_ context.Context, state fwk.CycleState, pod *v1.Pod, node
 	if !seen.vacated.Has(name) && !seen.inTurn.Has(name) && (!some || seen.requests.FitsIn(g.book.FreeFor(pod, node).Minus(needed))) {
 		return nil
 	}
-	if !seen.restricted.Swap(true) && snapshot.IsInGroup(pod) {
+	if seen.restrict() && snapshot.IsInGroup(pod) {
 		g.Waiting.Put(pod, ReasonReserved, nil) // PostFilter is not asked about it
 	}
 	return fwk.NewStatus(fwk.Unschedulable, string(ReasonReserved))
@@ -160,10 +181,10 @@ func (g *Gate) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	if snapshot.IsInGroup(pod) {
+	if snapshot.IsInGroup(pod) { // which the scheduler does not know: one that it does is marked as a whole
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	g.Trigger.Mark(pod.UID, snapshot.SignatureOf(pod, g.book), pod.CreationTimestamp.Time)
+	g.Trigger.Mark(pod.UID, g.signatureOf(pod), pod.CreationTimestamp.Time)
 	g.WakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
 }
@@ -178,20 +199,25 @@ func (g *Gate) stateOf(state fwk.CycleState) *cycleState {
 }
 
 // Reserve takes the pod's place in the plan. It rejects a pod whose cycle began before a hold or a plan did: no pod may
-// be bound that the solve does not know of. Only pods of a group may be during a hold: the plan is checked once more
-// before it starts. While the scheduler tries a group nothing counts; it reserves for its pods again when it has decided.
+// be bound that the solve does not know of. Only the rest of a group may be during a hold that began after its first
+// pod: the plan is checked once more before it starts. While the scheduler tries a group, only the other pods of the
+// group see who has which place; it reserves for its pods again when it has decided.
 func (g *Gate) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, node string) *fwk.Status {
+	seen := g.stateOf(state)
 	if state.IsPodGroupSchedulingCycle() {
+		if seen.group != nil && seen.planned {
+			seen.group.trial.Take(pod, node)
+		}
 		return nil
 	}
-	if !snapshot.IsInGroup(pod) && g.Hold.Active() {
+	if seen.group != nil && seen.group.isHeld(g.Hold) || !snapshot.IsInGroup(pod) && g.Hold.Active() {
 		g.Waiting.Put(pod, ReasonHeld, nil)
 		return fwk.NewStatus(fwk.Unschedulable, string(ReasonHeld))
 	}
 	// First record the pod, then check whether a plan has started: a plan starts in the opposite order, so that one of
 	// the two notices the other.
 	g.InFlight.Add(pod.UID, node)
-	execution, back, seen := g.Execution.Load(), g.back.Load(), g.stateOf(state)
+	execution, back := g.Execution.Load(), g.back.Load()
 	if execution == nil && (back == seen.back || !back.keepsRoom()) {
 		return nil
 	}
@@ -211,6 +237,9 @@ func (g *Gate) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, nod
 // Unreserve gives the place back.
 func (g *Gate) Unreserve(_ context.Context, state fwk.CycleState, pod *v1.Pod, _ string) {
 	if state.IsPodGroupSchedulingCycle() {
+		if seen := g.stateOf(state); seen.group != nil {
+			seen.group.trial.GiveBack(pod.UID)
+		}
 		return
 	}
 	g.InFlight.remove(pod.UID)
@@ -249,8 +278,16 @@ func (g *Gate) EventsToRegister(context.Context) ([]fwk.ClusterEventWithHint, er
 // hint keeps a pod out of the active queue while a solve goes on, and a pod of the active plan until the plan sends it
 // to a node: otherwise each eviction of the plan would wake up all of its pods.
 func (g *Gate) hint(_ klog.Logger, pod *v1.Pod, _, _ any) (fwk.QueueingHint, error) {
-	if !snapshot.IsInGroup(pod) && (g.Hold.Active() || g.Execution.Load().Plans(pod)) {
+	group := g.groupOf(pod)
+	switch {
+	case group == "" && snapshot.IsInGroup(pod):
+		return fwk.Queue, nil
+	case g.Hold.Active() || g.Execution.Load().Plans(pod):
 		return fwk.QueueSkip, nil
+	case group != "":
+		if planned, _ := waitsForItsUnit(group, g.Execution.Load()); planned {
+			return fwk.QueueSkip, nil
+		}
 	}
 	return fwk.Queue, nil
 }
@@ -275,10 +312,11 @@ func (g *Gate) HandleFailures(of *scheduler.Scheduler) {
 }
 
 // requeue does with the queue what the scheduler does after a failed cycle. It reports false, and does nothing, where
-// more has to be done.
+// more has to be done. A pod of a group that failed need not have failed itself.
 func requeue(ctx context.Context, queue internalqueue.SchedulingQueue, profile framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status) bool {
 	var unfit *framework.FitError
-	if !errors.As(status.AsError(), &unfit) || pod.Pod.Status.NominatedNodeName != "" {
+	failed := errors.As(status.AsError(), &unfit) || snapshot.IsInGroup(pod.Pod) && status.IsRejected()
+	if !failed || pod.Pod.Status.NominatedNodeName != "" {
 		return false
 	}
 	live, err := profile.SharedInformerFactory().Core().V1().Pods().Lister().Pods(pod.Pod.Namespace).Get(pod.Pod.Name)
@@ -289,7 +327,9 @@ func requeue(ctx context.Context, queue internalqueue.SchedulingQueue, profile f
 	info, _ := framework.NewPodInfo(live.DeepCopy())
 	pod.ClearRejectorPlugins()
 	pod.PodInfo = info
-	pod.UnschedulablePlugins, pod.PendingPlugins = unfit.Diagnosis.UnschedulablePlugins, unfit.Diagnosis.PendingPlugins
+	if unfit != nil {
+		pod.UnschedulablePlugins, pod.PendingPlugins = unfit.Diagnosis.UnschedulablePlugins, unfit.Diagnosis.PendingPlugins
+	}
 	if err := minor.AddUnschedulable(queue, klog.FromContext(ctx), pod, queue.SchedulingCycle()); err != nil {
 		utilruntime.HandleErrorWithContext(ctx, err, "Error occurred")
 	}

@@ -44,8 +44,9 @@ type Session struct {
 	Snapshot *snapshot.Snapshot
 	// answer is nil where the plan was read from its record, so that its proof is not about this snapshot.
 	answer *contract.SolveUpdate
-	// Steps are those of the plan.
-	Steps []*packingplan.Step
+	// Steps are those of the plan, and CarriedOn the units of it that a former process has begun.
+	Steps     []*packingplan.Step
+	CarriedOn []string
 	// Rules say which pods may be disrupted.
 	Rules snapshot.Rules
 	// history is what earlier plans have done to running pods.
@@ -158,7 +159,7 @@ func (s *Session) Recheck(ctx context.Context) (*plan.Plan, error) {
 // CheckNow checks the plan on the cluster as it is now.
 func (s *Session) CheckNow(ctx context.Context) (*snapshot.Snapshot, *plan.Plan, rehearsal.Outcome, error) {
 	now := s.LiveSnapshot(s.Snapshot.ID)
-	checked, err := plan.Check(s.Steps, now, s.Policy())
+	checked, err := plan.Check(s.Steps, now, s.Policy(), s.CarriedOn...)
 	if err == nil {
 		err = plan.CheckNodesUnchanged(checked, s.Snapshot, now)
 	}
