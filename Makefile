@@ -141,6 +141,10 @@ bench-optimizer: $(READY) $(COMPILED) ## Measure plans of fleets: 45 minutes (SM
 bench-score-cache: $(READY) ## Measure the score cache beside the stock scheduler: half an hour (FULL=1: hours, SMOKE=1: a minute); resumable.
 	@python -m benchmarks score-cache --results $(RESULTS) --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default))
 
+.PHONY: bench-gangs
+bench-gangs: $(READY) $(COMPILED) ## Compare plans with gangs with stock's workload-aware preemption: half an hour (SMOKE=1: a minute); resumable.
+	@python -m benchmarks gangs --results $(RESULTS) --scope $(if $(SMOKE),smoke,default)
+
 .PHONY: upstream
 upstream: $(READY) $(COMPILED) ## Measure the profiles with upstream's scheduler_perf: 50 minutes (SHORT=1: twelve, FULL=1: 5,000 nodes, hours); resumable.
 	@python -m benchmarks upstream --results $(RESULTS) \
@@ -149,6 +153,11 @@ upstream: $(READY) $(COMPILED) ## Measure the profiles with upstream's scheduler
 .PHONY: upstream-devices
 upstream-devices: $(READY) $(COMPILED) ## Measure upstream's cases of devices with the profiles for them: an hour (SMOKE=1: two minutes, FULL=1: 500 nodes, hours); resumable.
 	@python -m benchmarks upstream-devices --results $(RESULTS) \
+	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PROFILE:%=--profile %)
+
+.PHONY: upstream-gangs
+upstream-gangs: $(READY) $(COMPILED) ## Measure upstream's cases of pod groups: an hour (SMOKE=1: minutes, FULL=1: larger, hours); resumable.
+	@python -m benchmarks upstream-gangs --results $(RESULTS) \
 	  --scope $(if $(SMOKE),smoke,$(if $(FULL),full,default)) $(PROFILE:%=--profile %)
 
 .PHONY: upstream-e2e

@@ -42,6 +42,14 @@ def score_cache(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS)
 
 
 @app.command()
+def gangs(*, scope: Scope = ScopeName.DEFAULT, results: Results = RESULTS) -> None:
+    """Compare plans with gangs with the stock scheduler's workload-aware preemption, in process."""
+    from benchmarks.gangs.benchmark import SCOPES, run_benchmark  # noqa: PLC0415
+
+    run_command(lambda: run_benchmark(find_scope(SCOPES, scope), results, say), ["stowage-simulate"])
+
+
+@app.command()
 def upstream(
     *,
     scope: Annotated[
@@ -70,6 +78,21 @@ def upstream_devices(
     from benchmarks.upstream.devices import run_devices  # noqa: PLC0415
 
     run_command(lambda: run_devices(scope, profile, results, say), ["etcd"])
+
+
+@app.command()
+def upstream_gangs(
+    *,
+    scope: Annotated[
+        ScopeName, typer.Option(help="smoke: 10 nodes; default: 5,000 nodes, 1,000 gangs; full: 9,000 pods, hours.")
+    ] = ScopeName.DEFAULT,
+    profile: Profiles = None,
+    results: Results = RESULTS,
+) -> None:
+    """Measure the profiles with upstream's cases of pod groups and of their preemption, beside stock."""
+    from benchmarks.upstream.gangs import run_gangs  # noqa: PLC0415
+
+    run_command(lambda: run_gangs(scope, profile, results, say), ["etcd"])
 
 
 @app.command()

@@ -49,6 +49,13 @@ def measure(
     service: RunningService, case: str, arm: str, request: pb.SolveRequest, *, watches_memory: bool = False
 ) -> Record:
     """Return what one call gave."""
+    return measure_plan(service, case, arm, request, watches_memory=watches_memory)[0]
+
+
+def measure_plan(
+    service: RunningService, case: str, arm: str, request: pb.SolveRequest, *, watches_memory: bool = False
+) -> tuple[Record, pb.SolveUpdate]:
+    """Return what one call gave, and its last update, which has the plan."""
     began = time.perf_counter()
     wall_s, last = 0.0, pb.SolveUpdate(message="the stream ended early")
     first_plan_s: float | None = None
@@ -63,7 +70,7 @@ def measure(
     if not last.last or last.end_reason == pb.END_REASON_ERROR:
         raise call_failed(case, arm, last.message)
     plan, used = last.plan, last.plan.nodes_in_use
-    return Record(
+    record = Record(
         case=case,
         arm=arm,
         optimal=plan.optimal,
@@ -77,6 +84,7 @@ def measure(
         nodes=(used.before, used.after, used.lower_bound),
         price_micros=(used.price_before_micros, used.price_after_micros, used.price_lower_bound_micros),
     )
+    return record, last
 
 
 def _value_of(request: pb.SolveRequest, plan: pb.Plan) -> Value:

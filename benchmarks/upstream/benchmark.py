@@ -37,7 +37,7 @@ class UpstreamScope(Scope):
     their size, called ``size`` in the figures; None for all at the size of upstream's
     performance tests. Of cases in ``workloads``, upstream's workloads of these names are
     measured as they are. With ``small`` all cases are run once at their smallest, to see
-    that they pass.
+    that they pass. Cases that need feature gates are run if these are ``switched_on``.
     """
 
     rounds: int
@@ -46,6 +46,7 @@ class UpstreamScope(Scope):
     workloads: Mapping[str, Sequence[str]] = field(default_factory=dict)
     small: bool = False
     limit_s: float = 600.0
+    switched_on: tuple[str, ...] = ()
 
     def check(self, cases: Sequence[Case]) -> None:
         """Raise an `InputError` if upstream has a case no longer."""
@@ -211,7 +212,7 @@ def run_benchmark(
         {"case": case.name, "profile": profile.name, "reason": reason}
         for case in cases
         for profile in profiles
-        if (reason := case.left_out(profile))
+        if (reason := case.left_out(profile, scope.switched_on))
     ]
     return write_figures(
         results / f"{name}.json",
@@ -248,7 +249,7 @@ class _Session:
                 self._run(SMALL, topic, together, profile, 0)
 
     def _run(self, size: str, of: str, asked: Sequence[Sized], profile: Profile, number: int) -> None:
-        chosen = [one for one in asked if not one.case.left_out(profile)]
+        chosen = [one for one in asked if not one.case.left_out(profile, self.scope.switched_on)]
         if chosen:
             task = f"{size}/{of}/{profile.name}/{number}"
             self.rounds.measured(task, lambda: self._paces(task, size, chosen, profile, number))

@@ -80,7 +80,14 @@ OFF_BY_DEFAULT = {
 }
 """Feature gates of upstream's cases that Kubernetes 1.37 has switched off."""
 
-PREEMPTING = {"PreemptionAsync", "PreemptionBasic", "PreemptionPVs"}
+PREEMPTING = {
+    "GangPreemptionAffinity",
+    "GangPreemptionBasic",
+    "GangPreemptionPodGroups",
+    "PreemptionAsync",
+    "PreemptionBasic",
+    "PreemptionPVs",
+}
 """Cases whose pods wait for ever unless preemption makes room for them."""
 
 
@@ -96,9 +103,12 @@ class Case:
         """Return upstream's name of it."""
         return str(self.content["name"])
 
-    def left_out(self, profile: Profile) -> str:
-        """Return why the profile is not asked this case; empty if it is."""
-        gates = sorted(OFF_BY_DEFAULT & set(self.content.get("featureGates") or {}))
+    def left_out(self, profile: Profile, switched_on: Collection[str] = ()) -> str:
+        """Return why the profile is not asked this case; empty if it is.
+
+        Of cases that need feature gates, those are asked whose gates are ``switched_on``.
+        """
+        gates = sorted(OFF_BY_DEFAULT & set(self.content.get("featureGates") or {}) - set(switched_on))
         if gates:
             return f"needs {', '.join(gates)}, which is off by default"
         if profile.shipped and "schedulerConfigPath" in self.content:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.engine import build_of
+from benchmarks.gangs import benchmark as gangs
+from benchmarks.gangs.benchmark import GangScope
 from benchmarks.optimizer import benchmark as optimizer
 from benchmarks.optimizer.scope import FleetScope
 from benchmarks.score_cache import benchmark as score_cache
@@ -53,6 +55,27 @@ def test_the_optimiser_is_measured_once_and_leaves_every_figure(
     assert figures["service: cold start to ready"]["note"] == "not measured"
     assert figures["service: call beside the solve, 32 nodes"]["runs"] == 1
     assert {"machine", "packages", "trace"} <= set(written["environment"])
+
+
+def test_gangs_are_measured_once_and_leave_every_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stock scheduler and the optimiser get the same clusters, and each answer is checked."""
+    mark = build_of("stowage-simulate")
+    monkeypatch.setattr(gangs, "build_of", lambda _: mark)
+    said: list[str] = []
+
+    gangs.run_benchmark(GangScope("few", instances=1, tiny=3), tmp_path, said.append)
+    gangs.run_benchmark(GangScope("few", instances=1, tiny=3), tmp_path, said.append)
+
+    assert [one.split(",")[0] for one in said if "stock" in one] == ["kueue-5243", "volcano-3948", "seed-1"]
+    written = json.loads((tmp_path / f"{gangs.NAME}.json").read_text())
+    figures = {one["name"]: one for one in written["figures"]}
+    assert figures["clusters with fewer pods in whole gangs than with stock"]["runs"] == 3
+    assert figures["plans that break a rule"]["value"] == 0
+    assert figures["tiny: plans as good as the best of all"]["runs"] == 3
+    assert figures["tiny: claims that some plan refutes"]["value"] == 0
+    # A scheduler without the gate leaves all members of groups pending.
+    assert sum(written["clusters"][-1]["stock"]["gangs"]) > 0
+    assert len(written["clusters"]) == 3
 
 
 def test_the_cache_places_what_the_stock_scheduler_places(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.engine import ScopeName
 from benchmarks.upstream.benchmark import SMOKE, run_benchmark
 from benchmarks.upstream.end_to_end import run_specs
+from benchmarks.upstream.gangs import GANG_PROFILES, SMALLEST, run_gangs
 from benchmarks.upstream.profiles import PROFILES, choose_profiles
 
 pytestmark = [pytest.mark.e2e, pytest.mark.nightly, pytest.mark.timeout(1500)]
@@ -28,6 +30,16 @@ def test_upstreams_benchmark_runs_every_profile(results: Path) -> None:
     paces = {one["profile"]: one for one in found["paces"]}
     assert paces.keys() == {one.name for one in PROFILES}
     for pace in paces.values():
+        assert pace["passed"], pace["end"]
+
+
+def test_upstreams_cases_of_pod_groups_run_with_their_gate(results: Path) -> None:
+    """Without the gate they would be left out, and the table would be about nothing."""
+    run_gangs(ScopeName.SMOKE, None, results, print)
+
+    found = json.loads((results / "upstream-gangs.json").read_text(encoding="utf-8"))
+    assert len(found["paces"]) == len(GANG_PROFILES) * len(SMALLEST)
+    for pace in found["paces"]:
         assert pace["passed"], pace["end"]
 
 

@@ -11,6 +11,9 @@ import pytest
 
 from benchmarks.faults.session import reliability_figures, trial_journal, write_results
 from benchmarks.faults.trial import Trial
+from benchmarks.gangs.figures import Row as GangRow
+from benchmarks.gangs.figures import TinyRow, gang_figures, tiny_figures
+from benchmarks.gangs.outcome import Outcome
 from benchmarks.live.cell import Part, moving
 from benchmarks.live.figures import cell_figures
 from benchmarks.live.window import PlanRow, Row, Usage, Window
@@ -19,7 +22,8 @@ from benchmarks.optimizer.measurement import Record, Value
 from benchmarks.upstream.benchmark import SMALL, Pace, Sized, UpstreamScope, upstream_figures
 from benchmarks.upstream.devices import DEVICE_PROFILES
 from benchmarks.upstream.end_to_end import SpecResult, spec_figure
-from benchmarks.upstream.profiles import PROFILES, Case
+from benchmarks.upstream.gangs import GANG_PROFILES, GATES
+from benchmarks.upstream.profiles import PROFILES, STOCK, Case
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.reproduce.rebuilding import TierRow
 from stowage_testbed.text.figure import Figure, at_least, at_most, figure, table
@@ -107,6 +111,58 @@ def test_only_runs_of_one_question_are_held_against_each_other() -> None:
     narrower = a_record(((0, 11, 0),), arm="third", refused=("class a",))
 
     assert contradictions([claim, elsewhere, narrower]) == []
+
+
+def a_gang_row(case: str, plan: Outcome, stock: Outcome, **claims: Any) -> GangRow:
+    """Return a row of a cluster, on which the plan and stock left so much."""
+    record = a_record(((0, 10, 0),), case=case, **claims)
+    return GangRow(
+        record, nodes=8, plan=plan, stock=stock, stock_s=0.1, proofs=("cp sat",) * record.optimal, violations=(),
+        claims=1, refuted=(),
+    )  # fmt: skip
+
+
+def test_gangs_are_compared_from_the_highest_priority_on() -> None:
+    """A gang more of a higher priority may take the room of several of a lower one."""
+    stock = Outcome(gang_pods=(8, 6), gangs=(2, 3), pods=(8, 6), lost=4, left_behind=6, disrupted=7)
+    better = replace(stock, gang_pods=(9, 0), gangs=(2, 0), lost=2, left_behind=0, disrupted=9)
+    worse = replace(stock, gang_pods=(8, 5), lost=3)
+
+    found = named(gang_figures([a_gang_row("a", better, stock, **OPTIMAL), a_gang_row("b", worse, stock)]))
+
+    fewer = found["clusters with fewer pods in whole gangs than with stock"]
+    assert (fewer.value, fewer.met, fewer.note) == (1, False, "b")
+    assert found["clusters with more pods in whole gangs than with stock"].value == 50
+    lowest = found["priority 2 from the top: pods in whole gangs"]
+    assert (lowest.value, lowest.note) == (5, "stock: 12")
+    victims = found["victims, with the rest of broken gangs: fewer than with stock"]
+    assert victims.value == pytest.approx(45)
+    assert (victims.met, victims.note) == (False, "11 instead of 20")
+    assert found["victims: fewer than with stock"].value == 37.5
+    assert found["all tiers proved in 1 s"].value == 50
+    assert found["proofs by cp sat"].value == 100
+    assert found["bounds with prices that the checker refutes"].runs == 2
+
+
+def test_gangs_that_were_not_measured_are_no_success() -> None:
+    """Neither victims of nobody nor bounds that nobody claimed meet a target."""
+    found = named([*gang_figures([]), *tiny_figures([])])
+
+    assert {one.met for one in found.values()} == {None}
+
+
+def test_a_tiny_cluster_refutes_claims_that_are_too_high() -> None:
+    """Each plan is known there, so that no claim has to be believed."""
+    right = TinyRow(a_record(ONE_TIER, case="a", **TIGHT), ONE_TIER)
+    wrong = TinyRow(a_record(ONE_TIER, case="b", **OPTIMAL), ((0, 11, -2),))
+    short = TinyRow(a_record(ONE_TIER, case="c"), ((0, 11, -2),))
+
+    found = named(tiny_figures([right, wrong, short]))
+
+    best, refuted = found["tiny: plans as good as the best of all"], found["tiny: claims that some plan refutes"]
+    assert best.value == pytest.approx(100 / 3)
+    assert (refuted.value, refuted.met) == (1, False)
+    assert refuted.note.startswith("b: ")
 
 
 def test_a_live_plan_that_was_never_carried_out_misses_its_target() -> None:
@@ -210,6 +266,20 @@ def test_a_workload_that_upstream_has_no_longer_is_an_error(workloads: dict[str,
     """With another minor a case would be left out of the table without a word."""
     with pytest.raises(InputError, match=said):
         measured(workloads)
+
+
+def test_cases_that_need_a_gate_run_where_it_is_switched_on() -> None:
+    """And no profile without preemption is asked for a gang that preempts: it would wait for ever."""
+    preempting = Case("p", {"name": "GangPreemptionBasic", "featureGates": {"GenericWorkload": True}})
+    in_a_rack = Case(
+        "t", {"name": "Rack", "featureGates": {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}}
+    )
+
+    reasons = {one.name: preempting.left_out(one, GATES) for one in GANG_PROFILES}
+    assert reasons["default"] == reasons["registered"] == ""
+    assert "waits for preemption" in reasons["optimizer"]
+    assert "GenericWorkload" in preempting.left_out(STOCK)
+    assert in_a_rack.left_out(STOCK, GATES) == "needs TopologyAwareWorkloadScheduling, which is off by default"
 
 
 def test_only_what_passes_with_stock_is_held_against_a_profile() -> None:

@@ -1,0 +1,1 @@
+"""Gangs: plans beside the stock scheduler's workload-aware preemption."""
