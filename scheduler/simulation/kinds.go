@@ -29,6 +29,8 @@ var kindsOfAnyMinor = map[schema.GroupVersionKind]meta.RESTScopeName{
 	versioned("resource.k8s.io/v1", "DeviceClass"):          meta.RESTScopeNameRoot,
 	versioned("resource.k8s.io/v1", "DeviceTaintRule"):      meta.RESTScopeNameRoot,
 	versioned("resource.k8s.io/v1", "ResourceClaim"):        meta.RESTScopeNameNamespace,
+	// The scheduler lists them with the feature gate GenericWorkload only.
+	versioned("scheduling.k8s.io/v1beta1", "PodGroup"): meta.RESTScopeNameNamespace,
 	// It is the simulation that reads them, to make claims.
 	versioned("resource.k8s.io/v1", "ResourceClaimTemplate"): meta.RESTScopeNameNamespace,
 	versioned("resource.k8s.io/v1", "ResourceSlice"):         meta.RESTScopeNameRoot,

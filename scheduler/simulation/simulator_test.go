@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
@@ -150,6 +151,10 @@ func TestEveryKindThatTheSchedulerListsIsRead(t *testing.T) {
 	listed.Delete(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
 	// The simulation reads them, in place of the controller that makes claims from them.
 	listed.Insert(schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaimtemplates"})
+	// The scheduler lists them with the feature gate GenericWorkload only.
+	if groups := schema.FromAPIVersionAndKind("scheduling.k8s.io/v1beta1", "PodGroup"); scheme.Scheme.Recognizes(groups) {
+		listed.Insert(groups.GroupVersion().WithResource("podgroups"))
+	}
 	known, names := sets.New[schema.GroupVersionResource](), sets.New[string]()
 	for kind := range simulation.Kinds {
 		resource, _ := meta.UnsafeGuessKindToResource(kind)

@@ -43,7 +43,8 @@ class HistoryBuilder:
 
         Further are ``priority``, ``phase``, ``kind`` of the controller ("" for none), ``labels``, ``annotations``,
         ``namespace``, ``terminating``, ``volumes``, ``granted``: the server has granted an eviction of it, ``refused``:
-        why the scheduler found no node for it, ``took``: the reservation whose room it took.
+        why the scheduler found no node for it, ``took``: the reservation whose room it took, ``group``: its PodGroup,
+        ``preempted``: the scheduler makes it leave for another pod.
         """
         owner = {"kind": more.get("kind", "ReplicaSet"), "name": "rs", "uid": "uid-rs"}
         metadata: dict[str, Any] = {
@@ -62,6 +63,9 @@ class HistoryBuilder:
         if more.get("granted"):
             target = {"type": "DisruptionTarget", "reason": "EvictionByEvictionAPI"}
             conditions.append({**target, "status": "True"})
+        if more.get("preempted"):
+            metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            conditions.append({"type": "DisruptionTarget", "reason": "PreemptionByScheduler", "status": "True"})
         if why := more.get("refused"):
             refused = {"type": "PodScheduled", "status": "False", "message": why}
             conditions.append(refused)
@@ -70,9 +74,17 @@ class HistoryBuilder:
             "priority": more.get("priority", 0),
             "containers": [{"resources": {"requests": {"cpu": str(cpu)}}}],
             "volumes": more.get("volumes", []),
+            "terminationGracePeriodSeconds": 5,
         }
+        if group := more.get("group"):
+            spec["schedulingGroup"] = {"podGroupName": group}
         status = {"phase": phase, "conditions": conditions}
         return self._seen("Pod", name, metadata, spec=spec, status=status)
+
+    def group(self, name: str, least: int) -> Self:
+        """Add a gang that needs so many pods at once, or change it; 0 makes it no gang."""
+        policy = {"gang": {"minCount": least}} if least else {"basic": {}}
+        return self._seen("PodGroup", name, IN_NS, spec={"schedulingPolicy": policy})
 
     def replica_set(self, replicas: int) -> Self:
         return self._seen("ReplicaSet", "rs", IN_NS, spec={"replicas": replicas})

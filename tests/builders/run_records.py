@@ -36,13 +36,17 @@ def pod_on(
     gpus: int = 0,
     devices: int = 0,
     priority: int = 0,
+    workload: str = "w",
+    group: str = "",
+    disrupted: float | None = None,
+    succeeded: bool = False,
 ) -> PodRecord:
     """Return a pod; moments in seconds from the window's start."""
     name = f"pod-{next(_numbers)}"
     return PodRecord(
         uid=f"uid-{name}",
         name=name,
-        workload="w",
+        workload=workload,
         priority=priority,
         requests=taken(cpu, memory, {GPU: gpus, H100: devices}),
         node=node,
@@ -50,6 +54,9 @@ def pod_on(
         bound_s=bound,
         ready_s=ready,
         gone_s=gone,
+        group=group,
+        disrupted_s=disrupted,
+        succeeded=succeeded,
     )
 
 

@@ -67,6 +67,19 @@ def of_workload(workload: str, pod: Seen, **status: Any) -> Seen:
     return kind, body
 
 
+def of_gang(group: str, pod: Seen) -> Seen:
+    """Return a pod as one of a gang."""
+    kind, body = pod
+    body["spec"] = {**body.get("spec", {}), "schedulingGroup": {"podGroupName": group}}
+    return kind, body
+
+
+def gang(name: str, min_count: int) -> Seen:
+    """Return a PodGroup that needs so many pods."""
+    spec = {"schedulingPolicy": {"gang": {"minCount": min_count}}}
+    return "PodGroup", {"metadata": {"uid": f"uid-{name}", "name": name, "namespace": "ns"}, "spec": spec}
+
+
 def reservation(name: str, phase: str, why: str = "") -> Seen:
     """Return a reservation in a phase, and why it is not ready."""
     conditions = [{"type": "Ready", "status": "False", "reason": why, "message": why}]

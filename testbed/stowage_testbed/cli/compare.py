@@ -37,8 +37,8 @@ def compare(
     arms: Annotated[
         str,
         typer.Option(
-            help=f"Schedulers, the baseline first: {', '.join(ARMS)}; add a minor for a cluster of that Kubernetes, as "
-            "in default@1.36."
+            help=f"Schedulers, the baseline first: {', '.join(ARMS)}; add feature gates and a minor of an arm, as "
+            "in default+GenericWorkload@1.37."
         ),
     ] = "default,stowage",
     arm_file: Annotated[

@@ -18,6 +18,7 @@ from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError
 from stowage_testbed.api.pod_templates import PodOverrides, apply_overrides
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.base.wait import Clock, SystemClock
+from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.compare.arms.serving import LABEL, Arm, ended_with
 from stowage_testbed.compare.arms.settings import ArmSettings
 from stowage_testbed.compare.comparison import (
@@ -174,6 +175,11 @@ def _make_comparison(request: CompareRequest) -> Comparison:
         }
         for arm in request.arms
     }
+    for arm in request.arms:
+        own = dict(arm.features.gates).keys() - dict(scenario.features.gates)
+        for of_kind in settings[arm.name].values():
+            if unknown := sorted(own - of_kind.feature_gates.keys()):
+                raise InputError(f"the scheduler of arm {arm.name} has no feature gate {' or '.join(unknown)}")
     rows: list[PreflightRow] = []
     for kind in request.limits:
         found = compare_settings({arm: of[kind] for arm, of in settings.items()}, kind)
@@ -226,7 +232,12 @@ def select_remaining(turns: Sequence[Turn], done: Collection[Turn]) -> list[Turn
 def _open_for_arms(request: CompareRequest, minor: str, listener: CompareListener) -> Iterator[RunContext]:
     """Open a cluster of a minor: all arms of that minor have their turns on it."""
     scenario, folders = request.scenario, (request.folder,)
-    asked = RunRequest((scenario,), cluster=request.cluster, folders=folders, minor=minor, features=scenario.features)
+    features = scenario.features
+    for arm in request.arms:
+        # What an arm switches off is its scheduler's matter alone.
+        on = {gate: True for gate, is_on in arm.features.gates if is_on and arm.minor == minor}
+        features |= make_gates(on)
+    asked = RunRequest((scenario,), cluster=request.cluster, folders=folders, minor=minor, features=features)
     with open_context(asked, secrets.token_hex(2), listener, Stopwatch()) as context:
         admission: Any = AdmissionregistrationV1Api(context.api)
         try:

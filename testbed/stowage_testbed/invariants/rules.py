@@ -1,4 +1,4 @@
-"""`check`: no overcommit of nodes and devices, allowed evictions only, and what holds of plans and at the end."""
+"""`check`: no overcommit, allowed evictions only, gangs placed whole, and what holds of plans and at the end."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -8,6 +8,7 @@ from itertools import groupby
 
 from stowage_testbed.invariants.budget import no_budget_broken
 from stowage_testbed.invariants.devices import no_device_overcommit
+from stowage_testbed.invariants.gangs import no_gang_half_placed
 from stowage_testbed.invariants.history import Evicted, History, Occupancy, Violation
 from stowage_testbed.invariants.reserved import no_plan_room_taken, no_room_left_held, reservations_balance
 from stowage_testbed.observe.change import Change, Verb, uid_of
@@ -234,6 +235,7 @@ RULES: tuple[Rule, ...] = (
     evicted_once,
     no_pod_lost,
     never_fewer_placed,
+    no_gang_half_placed,
     reservations_balance,
     no_plan_room_taken,
     no_room_left_held,

@@ -1,4 +1,4 @@
-"""Every metric of a run, in one fixed order, and how it is measured, apart from latencies and inversions."""
+"""Every metric of a run, in one fixed order, and how it is measured, apart from latencies, gangs and inversions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,6 +10,7 @@ from stowage_testbed.amounts.resources import CPU, DEVICE, DEVICES, MEMORY, PODS
 from stowage_testbed.hpa.model import replicas_needed
 from stowage_testbed.hpa.recovery import HpaRecord
 from stowage_testbed.metrics.free_room import FreeRoom
+from stowage_testbed.metrics.gangs import measure_gangs, measure_victims
 from stowage_testbed.metrics.inversions import measure_inversions
 from stowage_testbed.metrics.latency import measure_latency, measure_throughput
 from stowage_testbed.metrics.record import (
@@ -197,12 +198,13 @@ PAGE_BYTES = 4096
 
 
 def metrics_of(record: RunRecord) -> tuple[Metric, ...]:
-    """Return the metrics of a run: always the same names in the same order, those of a recovery last.
+    """Return the metrics of a run: always the same names in the same order, those of gangs and of a recovery last.
 
     A name ends in its unit, unless it is a ratio or an index. A failed run has no values, only its reason.
     """
     of_recovery = measure_hpa(record.recovery) if record.recovery else ()
-    metrics = (*(metric for measure in _MEASURES for metric in measure(record)), *of_recovery)
+    of_gangs = measure_gangs(record) if record.gangs else ()
+    metrics = (*(metric for measure in _MEASURES for metric in measure(record)), *of_gangs, *of_recovery)
     if not record.error:
         return metrics
     return tuple(replace(metric, value=None, note=f"the run failed: {record.error}") for metric in metrics)
@@ -269,6 +271,7 @@ _MEASURES: tuple[Callable[[RunRecord], Iterable[Metric]], ...] = (
     measure_utilisation,
     measure_fragmentation,
     measure_placed,
+    measure_victims,
     measure_inversions,
     measure_footprint,
     measure_clocks,

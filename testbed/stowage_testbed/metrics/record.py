@@ -22,7 +22,9 @@ class PodRecord:
 
     Times are seconds from the window's start on the run's clock, ``None`` for what was not seen: a pod that was there
     before has no ``created_s``. ``watch_t_sched_s`` is creation to binding as the watch received them. ``requests``
-    counts the pod as one of pods, and ``node`` is where it was bound last.
+    counts the pod as one of pods, and ``node`` is where it was bound last. ``group`` is its PodGroup. It was
+    ``disrupted`` when it was evicted or preempted, and is ``gone`` once it was deleted or finished, as one that
+    ``succeeded`` has.
     """
 
     uid: str
@@ -36,6 +38,17 @@ class PodRecord:
     ready_s: float | None = None
     gone_s: float | None = None
     watch_t_sched_s: float | None = None
+    group: str = ""
+    disrupted_s: float | None = None
+    succeeded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GangRecord:
+    """A PodGroup whose pods are placed together, so many at least."""
+
+    name: str
+    min_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +86,7 @@ class RunRecord:
     warm: bool = False
     error: str = ""
     recovery: HpaRecord | None = None
+    gangs: tuple[GangRecord, ...] = ()
 
 
 Better = Literal["lower", "higher", "neither"]

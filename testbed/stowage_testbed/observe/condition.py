@@ -1,5 +1,6 @@
 """Conditions on what the watches have seen, and the error of waiting for one in vain."""
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -9,6 +10,7 @@ from stowage_testbed.base.errors import StowageError
 from stowage_testbed.observe.change import name_of
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import Pod
+from stowage_testbed.observe.pod_group import POD_GROUP, read_min_count
 from stowage_testbed.observe.state import State
 from stowage_testbed.text.tables import first_of
 
@@ -44,9 +46,9 @@ def condition(look: Callable[Concatenate[State, P], ConditionResult]) -> Callabl
 
 @condition
 def pods_decided(state: State, namespace: str, count: int) -> ConditionResult:
-    """Hold when there are ``count`` live pods, each bound or found unschedulable."""
-    pods = state.pods(namespace)
-    decided = sum(pod.bound or pod.unschedulable for pod in pods)
+    """Hold when there are ``count`` live pods, each bound, found unschedulable, or of a gang that lacks pods."""
+    pods, lacking = state.pods(namespace), find_incomplete_gangs(state, namespace)
+    decided = sum(pod.bound or pod.unschedulable or pod.group in lacking for pod in pods)
     leaving = any(pod.terminating for pod in state.all_pods(namespace))
     return ConditionResult(len(pods) == count == decided and not leaving, pods_in_words(pods, count))
 
@@ -106,6 +108,13 @@ def pods_gone(state: State, namespace: str) -> ConditionResult:
     """Hold when a namespace has no pods, not even ones that go."""
     left = [pod.name for pod in state.all_pods(namespace)]
     return ConditionResult(not left, f"{len(left)} pods left: {', '.join(left[:SHOWN])}")
+
+
+def find_incomplete_gangs(state: State, namespace: str) -> frozenset[str]:
+    """Return the names of gangs that have fewer pods than they need: no scheduler tries these, or says anything."""
+    groups = state.bodies(POD_GROUP, namespace)
+    there = Counter(pod.group for pod in state.pods(namespace)) if groups else Counter[str]()
+    return frozenset(name_of(one) for one in groups if there[name_of(one)] < read_min_count(one))
 
 
 def pods_in_words(pods: list[Pod], expected: int) -> str:

@@ -17,6 +17,8 @@ from stowage_testbed.observe.raw_body import RawBody
 WORKLOAD_LABEL = "stowage.dev/workload"  # Label of pods and controllers: the workload's name in the scenario
 ALLOCATED = "stowage.dev/reservation-allocated"  # The annotation that names whose room a pod took
 UNSCHEDULABLE = "Unschedulable"
+EVICTED = "EvictionByEvictionAPI"  # The reason of a disruption: an eviction that the server has granted
+PREEMPTED = "PreemptionByScheduler"  # The reason of one that makes room for a pod of higher priority
 
 FINISHED = frozenset({"Succeeded", "Failed"})  # Phases of pods whose containers have ended for good; they claim no room
 SHAPES = 4096  # Templates whose requests and labels are shared by their pods; every other is read again
@@ -31,7 +33,7 @@ class Pod:
     it ``lacks_claims`` as long as the controller has not made all of them. ``node`` is empty without one; the owner is
     its controller. ``ready`` is the condition ``Ready``, ``waiting_*`` what ``PodScheduled=False`` says, ``disruption``
     the reason of ``DisruptionTarget``. ``reservation`` is the UID of the plan or reservation whose room the pod says
-    that it took.
+    that it took. ``group`` is the name of its PodGroup, empty for a pod of none.
     """
 
     uid: str
@@ -53,6 +55,7 @@ class Pod:
     reservation: str
     claims: tuple[str, ...] = ()
     lacks_claims: bool = False
+    group: str = ""
 
     @property
     def key(self) -> str:
@@ -96,7 +99,7 @@ class Pod:
     @property
     def evicted(self) -> bool:
         """Whether the server has granted an eviction."""
-        return self.disruption == "EvictionByEvictionAPI"
+        return self.disruption == EVICTED
 
     @property
     def takes_room(self) -> bool:
@@ -145,6 +148,10 @@ class _Extended(msgspec.Struct, rename="camel"):
     request_mappings: list[_Mapping] = msgspec.field(default_factory=list)
 
 
+class _Group(msgspec.Struct, rename="camel"):
+    pod_group_name: str | None = None
+
+
 class _Spec(msgspec.Struct, rename="camel"):
     node_name: str | None = None
     priority: int | None = None
@@ -153,6 +160,7 @@ class _Spec(msgspec.Struct, rename="camel"):
     resources: msgspec.Raw = msgspec.Raw(b"null")
     overhead: msgspec.Raw = msgspec.Raw(b"null")
     resource_claims: list[_Claim] | None = None
+    scheduling_group: _Group | None = None
 
 
 class _Condition(msgspec.Struct):
@@ -224,6 +232,7 @@ def _read(pod: _Pod) -> Pod:
         waiting_message=intern(waiting.message or ""),
         reservation=_read_reservation(msgspec.json.decode(noted)) if ALLOCATED.encode() in noted else "",
         lacks_claims=lacking,
+        group=intern(spec.scheduling_group.pod_group_name or "") if spec.scheduling_group else "",
         claims=tuple(intern(one.resource_claim_name) for one in claims if one.resource_claim_name),
     )
 

@@ -19,14 +19,17 @@ from typing import Any, Literal
 
 from stowage_testbed.observe.audit import AuditEntry
 from stowage_testbed.observe.change import NS_PER_S, RESOLUTION_S, Change, Receipt, Verb
-from stowage_testbed.observe.pod import Pod, read_pod
+from stowage_testbed.observe.pod import EVICTED, PREEMPTED, Pod, read_pod
 
 ANSWER_CLOCK = "API server's answers"  # Name printed beside every figure that this clock gave
 ANSWER_STEP_S = 1e-6  # The stamps have microseconds
 TENTHS = 10
 
 Moment = Literal["created", "bound", "ready"]
-_MOMENTS = ("created", "refused", "bound", "ready", "finished", "deleted")
+_MOMENTS = ("created", "refused", "bound", "ready", "disrupted", "finished", "deleted")
+
+DISRUPTIONS = frozenset({EVICTED, PREEMPTED})
+"""Those by which a pod makes way for another one, or goes to another node."""
 
 Answers = Mapping[tuple[str, Moment], Sequence[AuditEntry]]
 """Requests that made it so, by the pod's ``namespace/name`` and the moment."""
@@ -39,7 +42,8 @@ class PodTimeline:
     """The moments of one pod; ``None`` is a moment that was not seen.
 
     Of a pod that was there before the watch began no earlier moment is known: ``created`` is ``None``, and
-    ``bound`` too if it already had its node. From ``finished`` on it claims no room.
+    ``bound`` too if it already had its node. It was ``disrupted`` when it was evicted or preempted. From ``finished``
+    on it claims no room.
     """
 
     uid: str
@@ -49,6 +53,7 @@ class PodTimeline:
     refused: Receipt | None = None
     bound: Receipt | None = None
     ready: Receipt | None = None
+    disrupted: Receipt | None = None
     finished: Receipt | None = None
     deleted: Receipt | None = None
     node: str = ""
@@ -96,6 +101,8 @@ def read_pod_timelines(changes: Iterable[Change], namespace: str) -> list[PodTim
             line["bound"] = at
         if pod.ready and not (before and before.ready):
             line.setdefault("ready", at)
+        if pod.disruption in DISRUPTIONS:
+            line.setdefault("disrupted", at)
         if pod.finished and not (before and before.finished):
             line["finished"] = at
     return [PodTimeline(**line) for line in lines.values()]

@@ -10,6 +10,7 @@ from stowage_testbed.api.manifests import SUFFIXES, check_file
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.pod_group import list_sources
 from stowage_testbed.report.bundle import Bundle
 from stowage_testbed.run.context import RunContext, make_run_id
 from stowage_testbed.run.listener import Listener
@@ -58,7 +59,7 @@ class ScenarioSession(Listener):
 def scenario_session(cluster: Cluster, results: Path, beforehand: Callable[[], None]) -> Iterator[ScenarioSession]:
     """Watch the cluster and keep a bundle while scenarios run."""
     run_id = make_run_id()
-    with cluster.api_client() as api, Observer(api) as observer:
+    with cluster.api_client() as api, Observer(api, list_sources(api)) as observer:
         context = RunContext(cluster, api, observer, tag=run_id[-4:], lasting=True)
         session = ScenarioSession(context, results, run_id, beforehand)
         try:

@@ -12,6 +12,7 @@ from stowage_testbed.cluster.interruption import ending_cleanly, take_down
 from stowage_testbed.cluster.listing import purge_clusters
 from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.pod_group import list_sources
 from stowage_testbed.run.context import RunContext, Stopwatch
 from stowage_testbed.run.listener import Listener
 from stowage_testbed.run.request import RunRequest, make_cluster
@@ -64,7 +65,7 @@ def open_context(request: RunRequest, run_id: str, listener: Listener, stopwatch
     with (
         open_cluster(request, listener, stopwatch) as cluster,
         cluster.api_client() as api,
-        Observer(api) as observer,
+        Observer(api, list_sources(api)) as observer,
         stopwatch.step("scenarios"),
     ):
         lasting = request.cluster is not None or request.keep_cluster

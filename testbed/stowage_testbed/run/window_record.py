@@ -9,7 +9,7 @@ from functools import partial
 from stowage_testbed.amounts.resources import Resources, names_of
 from stowage_testbed.base.wait import WaitTimeoutError, wait_until
 from stowage_testbed.invariants import History, check
-from stowage_testbed.metrics.record import PodRecord, RunRecord, find_state_at_end
+from stowage_testbed.metrics.record import GangRecord, PodRecord, RunRecord, find_state_at_end
 from stowage_testbed.metrics.state import NodeState
 from stowage_testbed.observe.audit import (
     AuditEntry,
@@ -24,6 +24,7 @@ from stowage_testbed.observe.device_book import DeviceBook
 from stowage_testbed.observe.node import read_node
 from stowage_testbed.observe.plan import ObservedPlan
 from stowage_testbed.observe.pod import Pod, read_pod
+from stowage_testbed.observe.pod_group import POD_GROUP, read_min_count
 from stowage_testbed.observe.state import State
 from stowage_testbed.observe.timeline import (
     ANSWER_CLOCK,
@@ -145,7 +146,15 @@ def make_record(
         audit_missing=len(unlogged) if audit else 0,
         api_pods=pod_counts[0] if pod_counts else None,
         error="; ".join(losses),
+        gangs=_list_gangs(changes, namespace),
     )
+
+
+def _list_gangs(changes: Iterable[Change], namespace: str) -> tuple[GangRecord, ...]:
+    """Return the groups of a namespace that are gangs, as they were last seen."""
+    bodies = {one.name: one.body for one in changes if one.kind == POD_GROUP and one.namespace == namespace}
+    counts = {name: read_min_count(bodies[name]) for name in sorted(bodies)}
+    return tuple(GangRecord(name, count) for name, count in counts.items() if count)
 
 
 def make_node_records(bodies: Iterable[JsonObject], devices: DeviceBook) -> tuple[NodeState, ...]:
@@ -180,6 +189,9 @@ def _make_pod_records(
             ready_s=_place_in_window(window, line.ready),
             gone_s=_place_in_window(window, line.gone),
             watch_t_sched_s=None if watched_s is None else round(watched_s, DIGITS),
+            group=pod.group,
+            disrupted_s=_place_in_window(window, line.disrupted),
+            succeeded=pod.phase == "Succeeded" and line.gone is not None and line.gone <= window.stop,
         )
 
 

@@ -12,10 +12,11 @@ from stowage_testbed.api.kinds import DEFINITION
 from stowage_testbed.cluster.devices import Devices, device_names, find_clash, make_classes
 from stowage_testbed.cluster.node_pool import NodePool
 from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN
+from stowage_testbed.observe.pod_group import POD_GROUP
 from stowage_testbed.scenario.expected import ExpectedMoment
 from stowage_testbed.scenario.manifest_rules import check_fields, check_manifest
-from stowage_testbed.scenario.manifests import SCALED
-from stowage_testbed.scenario.model import Scenario
+from stowage_testbed.scenario.manifests import SCALED, name_priority_class
+from stowage_testbed.scenario.model import Scenario, Workload
 from stowage_testbed.scenario.reading import spell
 from stowage_testbed.scenario.scenario_file import ScenarioFile
 from stowage_testbed.scenario.steps.action import Demand, Step, Where, actions_of, count_most_pods
@@ -97,6 +98,7 @@ def lint(one: Content) -> None:
         _workloads,
         _nodes,
         _device_classes,
+        _groups,
         _manifests,
         _releases,
         _expectations,
@@ -175,6 +177,28 @@ def _nodes(one: Content) -> None:
             break
 
 
+def _groups(one: Content) -> None:
+    """PodGroups have the priority of their pods: otherwise the scheduler refuses them in each of its cycles."""
+    named: dict[str, list[Workload]] = {}
+    for workload in one.scenario.workload:
+        group = workload.pod.get("schedulingGroup")
+        # A class that the file names itself may have any priority.
+        if isinstance(group, Mapping) and "priorityClassName" not in workload.pod:
+            named.setdefault(str(group.get("podGroupName")), []).append(workload)
+    for name in one.file.objects:
+        item = one.scenario.objects[name]
+        spec = item.manifest.get("spec")
+        if item.kind != POD_GROUP or not isinstance(spec, Mapping):
+            continue
+        has = str(spec.get("priorityClassName") or "")
+        for workload in named.get(item.object_name, ()):
+            wanted = name_priority_class(workload.priority) if workload.priority else ""
+            if has != wanted:
+                way_out = f"write `priorityClassName: {wanted}`" if wanted else "remove its `priorityClassName`"
+                message = f"the PodGroup has another priority than the pods of workload {workload.name!r}; {way_out}"
+                one.report(("objects", name, "spec"), message, of_key=True)
+
+
 def _manifests(one: Content) -> None:
     """No part that is written as Kubernetes has it is one that the API server refuses."""
     found = [check_fields(one.data.get(key), (key,)) for key in ("nodes", "workload")]
@@ -192,6 +216,11 @@ def _releases(one: Content) -> None:
     releases = list(actions_of(one.scenario.steps, Release))
     if "scheduler" in one.data and isinstance(one.steps[0].action, Release):
         one.report(("scheduler",), "the first step releases another; remove one of the two", of_key=True)
+    for place, release in _written_releases(one):
+        of_scheduler = release.values.get("scheduler")
+        if isinstance(of_scheduler, Mapping) and "featureGates" in of_scheduler and one.scenario.features.gates:
+            message = "the scenario's own `featureGates` apply to its scheduler too; move these there"
+            one.report((*place, "values", "scheduler", "featureGates"), message, of_key=True)
     if not any(release.optimizer for release in releases):
         if "optimizer" in one.data:
             message = f"the scheduler runs without the optimiser; {_OPTIMISER}"
@@ -205,6 +234,13 @@ def _releases(one: Content) -> None:
         for name in one.file.objects:
             if one.scenario.objects[name].kind == "Reservation":
                 one.report(("objects", name, "kind"), message)
+
+
+def _written_releases(one: Content) -> Iterator[tuple[Where, Release]]:
+    """Yield the releases that are written down, and where: that of `scheduler` is no step of the file."""
+    if "scheduler" in one.data:
+        yield ("scheduler",), one.file.scheduler
+    yield from ((step.place(), step.action) for step in one.steps if isinstance(step.action, Release))
 
 
 def _expectations(one: Content) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.pod_templates import ENDS_IN, LIFETIME, add_metadata, change_pods, spell_duration
 from stowage_testbed.observe.pod import WORKLOAD_LABEL
+from stowage_testbed.observe.pod_group import POD_GROUP, POD_GROUP_VERSION
 
 if TYPE_CHECKING:
     from stowage_testbed.scenario.model import Scenario, Workload
@@ -63,8 +64,35 @@ def make_controllers(workload: Workload, namespace: str) -> list[Manifest]:
         manifest["metadata"]["labels"].update(own)
         if "selector" in manifest["spec"]:
             manifest["spec"]["selector"]["matchLabels"].update(own)
-        manifests.append(change_pods(manifest, partial(add_metadata, labels=own)))
+        manifest = change_pods(manifest, partial(add_metadata, labels=own))
+        manifests.append(change_pods(manifest, partial(_move_to_group, name=name)) if workload.gang else manifest)
     return manifests
+
+
+def _move_to_group(pod: Manifest, name: str) -> Manifest:
+    return {**pod, "spec": {**pod["spec"], "schedulingGroup": {"podGroupName": name}}}
+
+
+def make_groups(workload: Workload, namespace: str) -> list[Manifest]:
+    """Return the PodGroups of a workload, one for each of its controllers; none unless its pods are gangs."""
+    if workload.gang is None:
+        return []
+    spec: Manifest = {
+        "schedulingPolicy": {"gang": {"minCount": workload.gang.minCount}},
+        "disruptionMode": {workload.gang.disruption: {}},
+    }
+    if workload.priority:
+        spec["priorityClassName"] = name_priority_class(workload.priority)
+    names = (workload.name,) if workload.kind == "Pod" else workload.controller_names
+    return [
+        {
+            "apiVersion": POD_GROUP_VERSION,
+            "kind": POD_GROUP,
+            "metadata": {"name": name, "namespace": namespace, "labels": {WORKLOAD_LABEL: workload.name}},
+            "spec": spec,
+        }
+        for name in names
+    ]
 
 
 def make_controller(workload: Workload, namespace: str) -> Manifest:
@@ -110,6 +138,8 @@ def _make_pod_spec(workload: Workload) -> Manifest:
         spec["restartPolicy"] = "Never"
     if workload.priority:
         spec["priorityClassName"] = name_priority_class(workload.priority)
+    if workload.gang:
+        spec["schedulingGroup"] = {"podGroupName": workload.name}
     return spec | dict(workload.pod)
 
 

@@ -12,9 +12,10 @@ from typing_extensions import TypedDict
 from stowage_testbed.amounts.resources import Resources
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.cluster.devices import DEVICE_KINDS, Devices
-from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates, make_gates
 from stowage_testbed.cluster.node_pool import NodePool, devices_by_node
 from stowage_testbed.observe.pod import requests_of
+from stowage_testbed.observe.pod_group import POD_GROUP_VERSION
 from stowage_testbed.scenario.expected import Expectations, ExpectedMoment
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Action, Step, actions_of, count_most_pods
@@ -25,7 +26,19 @@ from stowage_testbed.scenario.steps.overloading import Measure, Overload
 from stowage_testbed.scenario.steps.releasing import Pack, Release
 from stowage_testbed.scenario.steps.replaying import list_recorded, list_replayed_nodes
 from stowage_testbed.scenario.steps.waiting import Wait
-from stowage_testbed.scenario.types import Anything, Cpu, Filled, Further, Label, Memory, Quantity, Seed, Texts, Written
+from stowage_testbed.scenario.types import (
+    Anything,
+    Cpu,
+    Filled,
+    Further,
+    Label,
+    Memory,
+    Quantity,
+    Seed,
+    Some,
+    Texts,
+    Written,
+)
 
 WorkloadKind = Literal["ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod"]
 
@@ -73,6 +86,19 @@ class Pod(TypedDict, total=False):
     """How the pods spread over zones or nodes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """Pods that are placed together or not at all, by a PodGroup of Kubernetes."""
+
+    minCount: Some  # noqa: N815 - as Kubernetes calls it
+    """How many of them must have a node at once; further ones come as there is room."""
+    disruption: Literal["single", "all"] = "single"
+    """Whether pods that run may be disrupted one by one, or all of them together only."""
+
+
+GANG_FEATURES = make_gates({"GenericWorkload": True}, (POD_GROUP_VERSION,))
+"""What a cluster has for gangs."""
+
 _LEFT_OUT: Any = None  # In the place of a number that is filled in before anybody reads it
 
 
@@ -95,6 +121,9 @@ class Workload:
     """What controls the pods; Pod for pods without a controller."""
     priority: Annotated[int, Interval(ge=-1000000000, le=1000000000)] = 0
     """Priority of the pods; larger matters more. A PriorityClass is made for it."""
+    gang: Gang | None = None
+    """The pods of each controller are a gang. Its PodGroup is called as the controller is, and is there before it. The
+    run's cluster has the feature gate and the API that this takes."""
     image: Filled = "pause"
     """Image name of the pods' container; nothing is pulled on a fake node."""
     labels: Texts = field(default_factory=dict)

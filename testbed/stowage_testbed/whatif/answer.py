@@ -15,6 +15,7 @@ from stowage_testbed.whatif.devices import device_rooms
 from stowage_testbed.whatif.emptying import Scope
 from stowage_testbed.whatif.engine import PLACING_SHARE, Engine, Proposal, running_engine
 from stowage_testbed.whatif.findings import Findings, HourlyPrice, Move, NotJudged, Proof, StillPending, Tier, Verdict
+from stowage_testbed.whatif.gangs import waiting_gangs
 from stowage_testbed.whatif.inventory import (
     FURTHER,
     SELECTS_NAMESPACES,
@@ -221,6 +222,7 @@ class _Answer:
             elsewhere=waiting_elsewhere(self._inventory, self._engine.release.schedulers),
             hourly_price=prices if prices.used_micros else None,
             irremovable=self._scope.irremovable(),
+            gangs=waiting_gangs(snapshot, self._now, found, self._unjudged),
         )
 
     def _moves(self) -> tuple[Move, ...]:

@@ -14,7 +14,15 @@ from stowage_testbed.simulate.instance import Continued, Instance, PlanJudgement
 from stowage_testbed.simulate.process import SchedulerVerifier, Simulator, find_profile
 from stowage_testbed.whatif.devices import needs_in_words
 from stowage_testbed.whatif.findings import NotJudged
-from stowage_testbed.whatif.inventory import Inventory, Manifest, part_of, shown_pods, uid_of, unreadable_needs
+from stowage_testbed.whatif.inventory import (
+    GROUP_FIELD,
+    Inventory,
+    Manifest,
+    part_of,
+    shown_pods,
+    uid_of,
+    unreadable_needs,
+)
 from stowage_testbed.whatif.settings import PlanLimits
 
 ID = "whatif"
@@ -32,8 +40,8 @@ LEAST_SHARE, SMALL, SURE_SOLVES = 0.05, 2000, 4
 first one of the placing only: there the scheduler takes long to judge a plan, too."""
 
 LEAST_S = 0.1  # With less there is no use in asking the optimiser
-GROUP_FIELD, GROUP_GATE = "schedulingGroup", "GenericWorkload"
-"""By which a pod names its group, and the gate that it takes."""
+GROUP_GATE = "GenericWorkload"
+"""The gate that groups of pods take."""
 
 BASE_BYTES, BYTES_PER_OBJECT = 200 << 20, 24 << 10
 """Of a scheduler's process, whose garbage would otherwise be four times what it holds."""

@@ -79,6 +79,25 @@ class Proof(Struct, frozen=True):
         return tuple(one for one in self.not_about if one not in self.limits)
 
 
+class WaitingGang(Struct, frozen=True):
+    """A gang that has fewer pods with a node than it ``needs`` at once.
+
+    With a node are ``before`` of its pods, ``now`` as the scheduler goes on with things as they are, and ``after`` by
+    the plan, in which ``moves`` and ``evictions`` clear the nodes that the pods get. The reason is what keeps it
+    waiting.
+    """
+
+    gang: str
+    pods: int
+    needs: int
+    before: int
+    now: int
+    after: int
+    moves: int = 0
+    evictions: int = 0
+    reason: str = ""
+
+
 class Elsewhere(Struct, frozen=True):
     """Pods that wait for a scheduler that was not asked about."""
 
@@ -166,6 +185,7 @@ class Findings(Struct, frozen=True):
     untried: int = 0
     hourly_price: HourlyPrice | None = None
     irremovable: tuple[IrremovableNode, ...] = ()
+    gangs: tuple[WaitingGang, ...] = ()
 
     def document(self) -> Mapping[str, Any]:
         """Return the findings as JSON."""

@@ -28,8 +28,18 @@ FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 DEVICE_KINDS = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
 """Kinds that nobody misses where no pod claims a device."""
 
-VERSIONS = {kind: f"resource.k8s.io/v1/{kind}" for kind in DEVICE_KINDS}
-"""Kinds whose older versions read otherwise; the others have had one for long."""
+POD_GROUP = "PodGroup"
+"""A kind that nobody misses where no pod is in a group."""
+
+GROUP_FIELD = "schedulingGroup"
+"""Of a pod's spec: which group it is in."""
+
+VERSIONS = {
+    **{kind: f"resource.k8s.io/v1/{kind}" for kind in DEVICE_KINDS},
+    POD_GROUP: f"scheduling.k8s.io/v1beta1/{POD_GROUP}",
+}
+"""Kinds whose older versions read otherwise, or of which other groups have one of that name; the others have had one
+for long."""
 
 DEVICE_CLASS = "DeviceClass"
 
@@ -108,11 +118,13 @@ def inventory_of(objects: Iterable[Manifest], unread: Iterable[str] = (), left_o
     images |= {f"{image}:latest" for image in images}
     unlisted = unlisted_resources(nodes, pods)
     claims = any(part_of(pod, "spec").get("resourceClaims") for pod in pods)
+    grouped = any(part_of(pod, "spec").get(GROUP_FIELD) for pod in pods)
     serving = any(one["kind"] == DEVICE_CLASS for one in found.values())
     missed = [
         FURTHER[kind]
         for kind in unread
-        if claims or kind not in DEVICE_KINDS or (unlisted and (kind == DEVICE_CLASS or serving))
+        if (claims or kind not in DEVICE_KINDS or (unlisted and (kind == DEVICE_CLASS or serving)))
+        and (grouped or kind != POD_GROUP)
     ]
     return Inventory(
         tuple(_with_images(node, images) for node in sorted(nodes, key=_name)),

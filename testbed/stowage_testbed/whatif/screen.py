@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from stowage_testbed.amounts.price import exact_column, month_in_words, price_in_words
 from stowage_testbed.amounts.resources import in_bytes, in_milli
 from stowage_testbed.text.tables import Table, count, cut, first_of, fitted, plain_table
-from stowage_testbed.whatif.findings import Bill, Defragmentation, Findings, KindBill, Room
+from stowage_testbed.whatif.findings import Bill, Defragmentation, Findings, KindBill, Room, WaitingGang
 
 MOVES, RESOURCES, STEPS = 5, 4, 4
 NODES, KINDS, EMPTYING_MOVES = 5, 3, 4  # How many of each a summary shows; what is left out is counted
@@ -63,6 +63,7 @@ def _placing(found: Findings) -> Mapping[str, Any]:
     steps = sorted({round(k * (len(curve) - 1) / (STEPS - 1)) for k in range(STEPS)}) if len(curve) > 1 else []
     blocked = [one for one in found.left if one.after or one.now or one.changes]
     return {
+        "gangs": _gangs(found.gangs),
         "elsewhere": [f"{one.pods:,} for {one.scheduler}" for one in found.elsewhere],
         "left": left,
         "never": [f"{left[verdict]:,} {text}" for verdict, text in fit_nowhere.items() if left[verdict]],
@@ -78,6 +79,8 @@ def _placing(found: Findings) -> Mapping[str, Any]:
             "resource",
         ),
         "blocked": sorted(blocked, key=lambda one: -one.pods),
+        # Two lines are of gangs then.
+        "most_blocked": 1 if found.gangs else 2,
         "moves": _listed(
             "pod| from| to| admits| priority",
             (_POD - 2, _NODE - 4, _NODE - 4),
@@ -87,6 +90,21 @@ def _placing(found: Findings) -> Mapping[str, Any]:
         ),
         "reasons": Counter(one.reason for one in found.not_judged).most_common(),
     }
+
+
+def _gangs(gangs: Sequence[WaitingGang]) -> str:
+    """Return how many gangs that wait are placed, and how, and the first that the plan places; empty without any."""
+    if not gangs:
+        return ""
+    now = [one for one in gangs if one.now >= one.needs]
+    planned = [one for one in gangs if one.now < one.needs <= one.after]
+    left = len(gangs) - len(now) - len(planned)
+    parts = ((len(now), "as things are"), (len(planned), "by the plan"), (left, "not"))
+    said = [f"Gangs that wait, placed whole: {', '.join(f'{number:,} {how}' for number, how in parts if number)}."]
+    for one in planned[:1]:
+        after = " and ".join(count(n, what) for n, what in ((one.moves, "move"), (one.evictions, "eviction")) if n)
+        said.append(f"        {cut(one.gang, _POD)}: {count(one.after, 'pod')}{after and f' after {after}'}")
+    return "\n".join(said)
 
 
 def _listed(headers: str, widths: Sequence[int], rows: Iterable[Sequence[str]], number: int, what: str) -> str:
@@ -221,6 +239,9 @@ def _tables_of_pods(found: Findings) -> Iterator[_Described]:
     yield "What keeps them, in the scheduler's words", headers, reasons
     proof = [(found.proof.about, "; ".join(found.proof.not_about))]
     yield "What is proved" if found.proof.holds else "What was looked for", "about| not about", proof
+    gangs = _rows(found.gangs, "gang", "pods", "needs", "before", "now", "after", "moves", "evictions", "reason")
+    headers = "gang| pods| needs| with a node| as things are| by the plan| moves| evictions| why it waits"
+    yield "Gangs that wait", headers, gangs
     yield "Pods that wait for other schedulers", "scheduler| pods", _rows(found.elsewhere, "scheduler", "pods")
     yield _kept_table(found)
     yield "Nodes that could be emptied", "node", [(one,) for one in found.emptied]

@@ -76,7 +76,13 @@ def make_device_class(**spec: str) -> Manifest:
     return {**made, "metadata": {"name": "gpu"}}
 
 
-MAKERS = {maker.__name__: maker for maker in (make_node, make_pod, make_budget, make_device_class)}
+def make_group(name: str, least: int) -> Manifest:
+    made = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup"}
+    metadata = {"name": name, "namespace": "default"}
+    return {**made, "metadata": metadata, "spec": {"schedulingPolicy": {"gang": {"minCount": least}}}}
+
+
+MAKERS = {maker.__name__: maker for maker in (make_node, make_pod, make_budget, make_device_class, make_group)}
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from release_environment import ReleaseEnvironment
 from stowage_testbed.api.objects import Objects, make_manifest
 from stowage_testbed.base.wait import wait_until
 from stowage_testbed.cluster import KwokBinaryCluster, NodePool, create_nodes
-from stowage_testbed.cluster.components import API_SERVER, CONTROLLER_MANAGER
+from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.node_pool import Taint
 from stowage_testbed.helm import install_release, uninstall_release
@@ -42,12 +42,8 @@ EVERY_CHANGE = {"optimizer", "score-cache"}
 @pytest.fixture(scope="module")
 def with_all_beta() -> Iterator[ReleaseEnvironment]:
     """Return a node, and one that only tolerant pods go to."""
-    gates = {"feature-gates": f"{GATE}=true"}
-    cluster = KwokBinaryCluster(
-        f"test-{secrets.token_hex(3)}",
-        minor="1.37",
-        extra_args={API_SERVER: {**gates, "runtime-config": "api/beta=true"}, CONTROLLER_MANAGER: gates},
-    )
+    features = make_gates({GATE: True}, ["api/beta"])
+    cluster = KwokBinaryCluster(f"test-{secrets.token_hex(3)}", minor="1.37", features=features)
     apart = Taint("example.com/gangs", "NoSchedule")
     pools = [NodePool("node", 1, size(4000, 4 * 10**9)), NodePool("gang", 1, size(4000, 4 * 10**9), taints=(apart,))]
     with running_cluster(cluster), cluster.api_client() as client:

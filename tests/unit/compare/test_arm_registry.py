@@ -237,3 +237,16 @@ def test_every_arm_gets_the_gates_of_the_scenario_and_shows_them() -> None:
     gates = make_gates({"GenericWorkload": True, BATCHING: False})
     for arm in choose_arms(["default", "stowage"], (), "1.37", gates):
         assert {**arm.settings(None).feature_gates} == {"GenericWorkload": True, BATCHING: False}
+
+
+def test_an_arm_may_have_feature_gates_of_its_own() -> None:
+    """What a gate changes shows where the same scheduler runs with it and without."""
+    names = ["default", f"stowage+GenericWorkload+{BATCHING}=false@1.37"]
+    plain, own = choose_arms(names, (), "1.37", make_gates({BATCHING: True}))
+
+    assert [plain.name, own.name] == names
+    assert plain.features == make_gates({BATCHING: True})
+    assert own.features == make_gates({"GenericWorkload": True, BATCHING: False})
+    assert own.pod_overrides.scheduler_name == "stowage"
+    with pytest.raises(InputError, match="'genericworkload' names no feature gate"):
+        choose_arms(["default+genericworkload"])

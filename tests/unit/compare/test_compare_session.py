@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
+from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.compare.arms import choose_arms
 from stowage_testbed.compare.arms.serving import Arm
 from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
@@ -183,6 +184,17 @@ def test_a_refusal_names_each_difference_and_the_ways_out(request_: CompareReque
     assert not unfair.folder.exists()
     allowed = begin_bundle(replace(unfair, allow_unfair=True)).comparison
     assert {row.setting for row in allowed.preflight if not row.fair} >= {"client QPS"}
+
+
+def test_an_arms_own_gate_must_be_one_that_its_scheduler_has(request_: CompareRequest) -> None:
+    """Left out without a word, the arm would be compared as what it is not."""
+    first, second = request_.arms
+    gates = make_gates({"GenericWorkload": True})
+    asked = replace(request_, arms=(first, replace(second, features=gates)))
+
+    with pytest.raises(InputError, match="the scheduler of arm second has no feature gate GenericWorkload"):
+        begin_bundle(asked)
+    begin_bundle(replace(asked, scenario=replace(request_.scenario, features=gates)))
 
 
 def test_a_scenario_must_have_a_window_or_an_overload(request_: CompareRequest) -> None:

@@ -55,23 +55,23 @@ PODS = 60
 def a_run(pods: int) -> History:
     """Return a run in which a fifth of the pods are moved, each by a plan of its own.
 
-    There are as many nodes, budgets and reservations as moves, and one more plan is written all the time.
+    There are as many nodes, budgets, gangs and reservations as moves, and one more plan is written all the time.
     """
     run, moves = HistoryBuilder().replica_set(pods), range(pods // 5)
     for n in moves:
-        run.node(f"n{n}", cpu="8").budget(1, name=f"pdb{n}", app=f"a{n}")
+        run.node(f"n{n}", cpu="8").budget(1, name=f"pdb{n}", app=f"a{n}").group(f"g{n}", 2)
         run.slice(f"n{n}", gpu={"memory": "80Gi"}, left={"takes": ["s0"]}, right={"takes": ["s1"]})
     for n in range(pods):
-        app = {"app": f"a{n // 5}"}
-        run.pod(f"p{n}", labels=app).pod(f"p{n}", node=f"n{n // 5}", labels=app)
+        app, gang = {"app": f"a{n // 5}"}, f"g{n // 5}"
+        run.pod(f"p{n}", labels=app, group=gang).pod(f"p{n}", node=f"n{n // 5}", labels=app, group=gang)
     run.plan("long", "Solving").plan("long", "Executing")
     for n in moves:
-        old, node, app = f"p{n * 5}", f"n{n}", {"app": f"a{n}"}
+        old, node, app, gang = f"p{n * 5}", f"n{n}", {"app": f"a{n}"}, f"g{n}"
         run.plan("long", "Executing").reservation(f"r{n}")
         run.plan(f"dry{n}", "Proposed", old, execution_mode="DryRun")
         run.plan(f"dry{n}", "Proposed", old, execution_mode="DryRun")
-        run.evict(old).pod(old, node=node, labels=app, terminating=True)
-        run.pod(f"new{n}", labels=app).pod(f"new{n}", node=node, labels=app)
+        run.evict(old).pod(old, node=node, labels=app, group=gang, terminating=True)
+        run.pod(f"new{n}", labels=app, group=gang).pod(f"new{n}", node=node, labels=app, group=gang)
         run.claim(f"c{n}", "left", node=node, gpu="8Gi").claim(f"d{n}", "right", node=node)
         run.gone("Pod", old).gone("Reservation", f"r{n}").gone("ResourceClaim", f"c{n}")
     return run.plan("long", "Completed").history()

@@ -336,13 +336,23 @@ def test_a_plan_is_told_with_its_bounds_and_what_was_protected() -> None:
     seen = see_plan(a_plan(moves=MOST_STEPS + 10))
 
     assert seen["tiers"] == [[5, 1, 2, 3, ""]]
-    assert seen["moves"][0] == ["d/p0", "a", "b", ""]
+    assert seen["moves"][0] == ["d/p0", "a", "b", "", ""]
     assert seen["protected"] == [["singleton", 2, "d/x", ""]]
     # Nobody reads more, and every change of it is sent again.
     assert seen["counts"] == [0, MOST_STEPS + 10, 0]
     assert len(seen["moves"]) == MOST_STEPS
     new = see_plan({"metadata": {"name": "new"}})
     assert (new["phase"], new["mode"], new["moves"]) == ("", "DryRun", [])
+
+
+def test_steps_that_are_carried_out_together_are_told_as_such() -> None:
+    """Half of a gang would be of no use, and whoever approves its moves approves all of them."""
+    gang = {"pod": "d/g0", "unit": "gang/d/g"}
+    plan = {"metadata": {"name": "one"}, "status": {what: [gang] for what in ("moves", "placements", "evictions")}}
+
+    seen = see_plan(plan)
+
+    assert [seen[what][0][-1] for what in ("moves", "placements", "evictions")] == ["gang/d/g"] * 3
 
 
 def test_each_version_of_a_plan_is_kept_with_its_moment() -> None:

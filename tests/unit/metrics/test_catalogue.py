@@ -14,7 +14,7 @@ from run_records import a_node, a_record, by_name, pod_on
 from stowage_testbed.metrics.catalogue import metrics_of
 from stowage_testbed.metrics.inversions import measure_inversions
 from stowage_testbed.metrics.latency import percentile
-from stowage_testbed.metrics.record import Metric, PodRecord, RunRecord, read_record, write_record
+from stowage_testbed.metrics.record import GangRecord, Metric, PodRecord, RunRecord, read_record, write_record
 from stowage_testbed.metrics.state import (
     ClusterState,
     NodeState,
@@ -46,7 +46,8 @@ def pods_of(rows: Iterable[dict[str, Any]]) -> Iterable[PodRecord]:
 
 def run_of(case: dict[str, Any]) -> RunRecord:
     nodes = [a_node(**one) for one in case.get("nodes", TWO_NODES)]
-    return a_record(pods_of(case.get("pods", ())), nodes=nodes, **case.get("run", {}))
+    gangs = tuple(GangRecord(name, min_count) for name, min_count in case.get("gangs", {}).items())
+    return a_record(pods_of(case.get("pods", ())), nodes=nodes, gangs=gangs, **case.get("run", {}))
 
 
 @pytest.mark.parametrize("what", WORKED_OUT["runs"])
@@ -87,6 +88,16 @@ def test_every_record_has_the_same_metrics_in_the_same_order() -> None:
             assert metric.name.endswith(units.get(metric.unit, f"_{metric.unit}"))
 
 
+def test_a_run_without_gangs_has_no_metrics_of_gangs() -> None:
+    """Four rows without a value would stand in every comparison."""
+    plain, gangs = a_record([pod_on("a")]), a_record([pod_on("a", group="g")], gangs=(GangRecord("g", 1),))
+    names = [metric.name for metric in metrics_of(plain)]
+
+    assert [metric.name for metric in metrics_of(gangs)] == [
+        *names, "placed_gangs", "half_placed_s", "time_to_gang_mean_s", "time_to_gang_p99_s",
+    ]  # fmt: skip
+
+
 def test_a_run_that_failed_has_no_values() -> None:
     """Half of a burst must not win a comparison of throughput."""
     record = a_record([pod_on("a", created=0.0, bound=1.0)], error="two pods are lost")
@@ -98,7 +109,7 @@ def test_a_run_that_failed_has_no_values() -> None:
 
 def test_a_record_survives_its_own_document() -> None:
     """Tables are made again from bundles, without a cluster."""
-    record = a_record([pod_on("a", created=0.5, bound=1.0)], cpu_s=1.5, warm=True)
+    record = a_record([pod_on("a", created=0.5, bound=1.0)], cpu_s=1.5, warm=True, gangs=(GangRecord("g", 2),))
 
     assert read_record(write_record(record)) == record
 

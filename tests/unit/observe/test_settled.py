@@ -1,7 +1,7 @@
 """When a scenario counts as at rest."""
 
 import pytest
-from seen_states import Seen, fresh, leaving, placed, plan, refused, state_of
+from seen_states import Seen, fresh, gang, leaving, of_gang, placed, plan, refused, state_of
 
 from stowage_testbed.observe.condition import (
     Condition,
@@ -32,6 +32,12 @@ PROPOSED_ONLY = plan("p", "Proposed", execution_mode="DryRun")
         (pods_decided("ns", 3), [placed("a"), refused("b")], False),
         # Its room is about to be freed, and the picture to change.
         (pods_decided("ns", 1), [placed("a"), leaving("b")], False),
+        # A gang that lacks a pod is not even tried.
+        (pods_decided("ns", 1), [gang("g", 2), of_gang("g", fresh("a"))], True),
+        # It has all of its pods, and will be tried.
+        (pods_decided("ns", 2), [gang("g", 2), of_gang("g", fresh("a")), of_gang("g", fresh("b"))], False),
+        # One that leaves will not be among them.
+        (pods_decided("ns", 1), [gang("g", 2), of_gang("g", leaving("a")), of_gang("g", fresh("b"))], False),
         # Where nothing is pending, the optimiser has nothing to do.
         (packed("ns", 1), [placed("a")], True),
         # Without a plan nobody has shown that the pending pod does not fit.

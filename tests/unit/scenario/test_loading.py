@@ -1,5 +1,6 @@
 """What a file becomes, and which files are meant."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from typer.testing import CliRunner
 from stowage_testbed.api.kinds import Kind
 from stowage_testbed.base.errors import StowageError
 from stowage_testbed.cli import app
+from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.cluster.node_pool import NodePool, annotate_fake
 from stowage_testbed.scenario.check import find_differences
 from stowage_testbed.scenario.load import find_files, find_shipped_folder, load_file, load_folder, select
-from stowage_testbed.scenario.manifests import make_controllers, make_priority_classes
-from stowage_testbed.scenario.model import Scenario, Workload
+from stowage_testbed.scenario.manifests import make_controllers, make_groups, make_priority_classes
+from stowage_testbed.scenario.model import Gang, Scenario, Workload
 from stowage_testbed.scenario.reading import read
 from stowage_testbed.scenario.schema import write_starter
 from stowage_testbed.scenario.simulation import make_pods
@@ -123,6 +125,34 @@ def test_a_workload_becomes_controllers_and_pods(case: dict[str, Any]) -> None:
     assert list(find_differences({"all": case["made"]}, {"all": found})) == []
     for path in case.get("lacks", ()):
         assert not dig(found[0], *path.split("."))
+
+
+def test_a_gang_becomes_a_group_for_each_controller_of_the_priority_of_its_pods() -> None:
+    """A group of another priority than its pods is never tried, nor are pods without their group."""
+    several = Workload("train", 3, controllers=2, priority=5, gang=Gang(2, "all"))
+    bare = Workload("alone", 2, kind="Pod", gang=Gang(2))
+
+    groups = make_groups(several, "ns")
+    (of_bare,) = make_groups(bare, "ns")
+
+    assert [one["metadata"]["name"] for one in groups] == ["train-0", "train-1"]
+    assert groups[0]["spec"] == {
+        "schedulingPolicy": {"gang": {"minCount": 2}},
+        "disruptionMode": {"all": {}},
+        "priorityClassName": "stowage-5",
+    }
+    assert of_bare["metadata"]["name"] == "alone"
+    assert {one["spec"]["schedulingGroup"]["podGroupName"] for one in make_controllers(bare, "ns")} == {"alone"}
+    assert make_groups(replace(bare, gang=None), "ns") == []
+
+
+def test_a_scenario_with_a_gang_runs_where_there_are_pod_groups() -> None:
+    """Without the gate, the server would drop what makes the pods a gang."""
+    folder = find_shipped_folder()
+    gang, plain = (load_file(folder / f"{name}.yaml")[0] for name in ("gangs/starve", "paper/figure-1"))
+
+    assert gang.features == make_gates({"GenericWorkload": True}, ["scheduling.k8s.io/v1beta1"])
+    assert not plain.features
 
 
 def test_priorities_become_classes_and_the_simulator_gets_them_as_numbers() -> None:

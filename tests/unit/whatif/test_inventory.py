@@ -81,7 +81,7 @@ def test_what_may_hold_secrets_is_not_kept_and_all_else_is(case: dict[str, Any])
 
 
 def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> None:
-    """Budgets that were not read are not kept; devices count where a pod claims one."""
+    """Budgets that were not read are not kept; devices count where a pod claims one, groups where a pod is in one."""
 
     def unread(*more: dict[str, Any], pod: dict[str, Any]) -> str:
         return " ".join(read_files([listed(tmp_path, NODE, pod, *more)]).unread)
@@ -90,6 +90,11 @@ def test_what_is_not_in_the_files_is_said_to_be_not_judged(tmp_path: Path) -> No
     claiming = a_pod("a")
     claiming["spec"]["resourceClaims"] = [{"name": "gpu"}]
 
+    grouped = a_pod("a")
+    grouped["spec"]["schedulingGroup"] = {"podGroupName": "g"}
+
+    assert "pod groups" in unread(pod=grouped)
+    assert "pod groups" not in unread(pod=a_pod("a"))
     assert "disruption budgets" in unread(pod=a_pod("a"))
     assert "disruption budgets" not in unread(budget, pod=a_pod("a"))
     assert "devices" not in unread(pod=a_pod("a"))
@@ -109,6 +114,9 @@ def test_a_kind_of_another_group_is_another_kind() -> None:
     """Longhorn has a Node for each node, of the same name."""
     longhorn = {**NODE, "apiVersion": "longhorn.io/v1beta2", "spec": {"disks": {}}}
     assert inventory_of([NODE, longhorn, a_pod("a")]).nodes == (NODE,)
+    group = {"kind": "PodGroup", "metadata": {"name": "g"}}
+    groups = [{**group, "apiVersion": f"{one}/v1beta1"} for one in ("scheduling.k8s.io", "scheduling.volcano.sh")]
+    assert inventory_of([NODE, a_pod("a"), *groups]).objects == (groups[0],)
 
 
 @pytest.mark.parametrize(

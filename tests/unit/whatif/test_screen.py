@@ -24,6 +24,7 @@ from stowage_testbed.whatif.findings import (
     StillPending,
     Tier,
     Verdict,
+    WaitingGang,
 )
 from stowage_testbed.whatif.inventory import Inventory
 from stowage_testbed.whatif.screen import screen, tables
@@ -66,6 +67,9 @@ def huge() -> Findings:
         not_judged=tuple(NotJudged(f"{LONG}{k}", LONG, LONG) for k in many),
         elsewhere=(Elsewhere(LONG, 10**6),) * 300, untried=10**6,
         hourly_price=HourlyPrice(10**14, 10**13, 10**12),
+        gangs=tuple(
+            WaitingGang(LONG, 10**6, 10**5, 0, 0, 10**5 * placed, 10**6, 10**6, LONG) for placed in (1, 0) * 150
+        ),
     )  # fmt: skip
 
 
@@ -104,8 +108,8 @@ def test_the_tables_hold_what_the_screen_leaves_out(huge: Findings) -> None:
     """Nothing that was found is lost."""
     rows = {table.title: len(table.rows) for table in tables(huge)}
     whole = ("Moves that make room", "Nodes that could be emptied", "Not evaluated",
-             "Pods that wait for other schedulers")  # fmt: skip
-    assert [rows[title] for title in whole] == [300] * 4
+             "Pods that wait for other schedulers", "Gangs that wait")  # fmt: skip
+    assert [rows[title] for title in whole] == [300] * 5
     assert rows["What keeps them, in the scheduler's words"] == 4
 
 

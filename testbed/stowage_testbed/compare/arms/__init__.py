@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stowage_testbed.base.errors import InputError
-from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates
+from stowage_testbed.cluster.feature_gates import DEFAULTS, FeatureGates, parse_gates
 from stowage_testbed.toolchain import choose_minor
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ def choose_arms(
 ) -> list[Arm]:
     """Return the arms of some names, then those of some arm files; an `InputError` if one cannot be used.
 
-    A name may say the minor of Kubernetes of its arm, as in ``default@1.36``; the others are of ``minor``. Each has the
-    feature gates of ``features`` that its program knows.
+    A name may say which feature gates its arm has besides and of which minor of Kubernetes it is, as in
+    ``default+GenericWorkload@1.37``; the others are of ``minor``. Each has the feature gates of ``features`` that its
+    program knows.
     """
     from stowage_testbed.compare.arms.file_arm import load_arm_file  # noqa: PLC0415
 
@@ -43,12 +44,13 @@ def choose_arms(
         raise InputError(f"nothing to compare: name arms with --arms, as in {first}, or {way_out}")
     arms: list[Arm] = []
     for name in names:
-        registered, _, own = name.partition("@")
+        settings, _, own = name.partition("@")
+        registered, *gates = settings.split("+")
         if registered not in ARMS:
             raise InputError(f"there is no arm {name!r}; the arms are {', '.join(ARMS)}; {way_out}")
         file, _, maker = ARMS[registered].partition(":")
         made = getattr(import_module(f"{__name__}.{file}"), maker)()
-        arms.append(replace(made, name=name, minor=choose_minor(own or minor), features=features))
+        arms.append(replace(made, name=name, minor=choose_minor(own or minor), features=features | parse_gates(gates)))
     minor = choose_minor(minor)
     arms += [replace(load_arm_file(one), minor=minor, features=features) for one in files]
     # A registered name always means the registered arm, asked for or not.

@@ -1,6 +1,7 @@
 """How an arm serves: its manifests are on the cluster, and its pod's containers are processes of this machine."""
 
 import hashlib
+import re
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -41,11 +42,14 @@ from stowage_testbed.scenario.model import Scenario
 NAMESPACE = "kube-system"
 """Where schedulers live, and no pod of a scenario."""
 LABEL = "stowage.dev/arm"
+LONGEST_NAME = 53
+"""Characters of the name of a release."""
 STOCK_SCHEDULER = ("system:kube-scheduler", "system:volume-scheduler")
 """The roles that Kubernetes itself gives its scheduler."""
 
 READY_TIMEOUT_S = HANG_S
 LOG_LINES = 20
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _KINDS = ("ClusterRoleBinding", "ClusterRole", "RoleBinding", "Role", "ConfigMap", "ServiceAccount", "Service")
 """What goes after an arm's Deployment and its pods."""
 
@@ -236,7 +240,8 @@ class Arm(ABC):
         that other arms may use.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        name = f"stowage-arm-{self.name}".replace("@", "-").replace(".", "-")
+        # One arm at a time is on a cluster: what is cut off tells no two apart.
+        name = _NOT_IN_NAMES.sub("-", f"stowage-arm-{self.name.lower()}")[:LONGEST_NAME].strip("-")
         # Programs run in the folder: its path must be a full one.
         place = Place(cluster, name, folder.resolve())
         if cluster.release_location.containers and component_process(cluster.workdir, HOST_PODS) is None:
@@ -244,7 +249,7 @@ class Arm(ABC):
         asked = self.release(place, limits)
         for manifest in asked.manifests:
             for one in (manifest, *([manifest["spec"]["template"]] if manifest["kind"] == "Deployment" else ())):
-                one["metadata"].setdefault("labels", {})[LABEL] = self.name.replace("@", "-")
+                one["metadata"].setdefault("labels", {})[LABEL] = name
         (folder / "manifests.yaml").write_text(yaml.safe_dump_all(asked.manifests, sort_keys=False), "utf-8")
         ended, release = EndedContainers(cluster.workdir), Release(cluster, name, NAMESPACE)
         # What has ended so far is of others.

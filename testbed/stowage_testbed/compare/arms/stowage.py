@@ -3,6 +3,7 @@
 `stowage` is what the chart installs by default: the optimiser beside the scheduler.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -44,7 +45,7 @@ class StowageArm(Arm):
     pod_overrides: PodOverrides = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pod_overrides", PodOverrides(self.name.partition("@")[0]))
+        object.__setattr__(self, "pod_overrides", PodOverrides(re.split("[+@]", self.name)[0]))
 
     def build(self) -> str:
         """Return the program's build with a digest of the chart, and of the values."""

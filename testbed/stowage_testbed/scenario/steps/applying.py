@@ -50,6 +50,7 @@ class Apply(Action):
 
     def _create(self, context: StepContext, name: str) -> None:
         if workload := context.workloads.get(name):
+            context.create_groups(workload)
             for manifest in make_controllers(workload, context.namespace):
                 context.create(manifest)
         elif item := self.changes.get(name) or context.scenario.objects.get(name):

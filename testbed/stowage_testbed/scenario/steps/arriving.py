@@ -129,6 +129,7 @@ class Burst(Action):
         demand[self.workload] += self.pods
 
     def carry_out(self, context: StepContext) -> None:
+        context.create_groups(context.workloads[self.workload])
         pacing = pace(context, self._list_dues(context))
         context.facts["pods"] = pacing.done
         if self.arrival.process != "at-once":

@@ -23,6 +23,7 @@ from stowage_testbed.observe.source import PACKING_PLANS, source_of
 from stowage_testbed.observe.state import State
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.check import CheckResult
+from stowage_testbed.scenario.manifests import make_groups
 from stowage_testbed.scenario.objects import ObjectSpec
 from stowage_testbed.scenario.steps.action import Demand, Step
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from kubernetes.client import ApiClient
 
     from stowage_testbed.observe.observer import Observer
-    from stowage_testbed.scenario.model import Scenario
+    from stowage_testbed.scenario.model import Scenario, Workload
     from stowage_testbed.scenario.steps.releasing import Release
 
 
@@ -104,6 +105,11 @@ class StepContext(ABC):
     def create(self, manifest: Manifest) -> None:
         """Create an object; pods get the scheduler's overrides."""
         self.objects.create(apply_overrides(manifest, self.pod_overrides))
+
+    def create_groups(self, workload: Workload) -> None:
+        """Create the PodGroups of a workload whose pods are gangs, unless they are there: without, no pod is tried."""
+        for manifest in make_groups(workload, self.namespace):
+            self.objects.apply(manifest, manager="stowage")
 
     def create_object(self, item: ObjectSpec) -> None:
         """Create an object of the scenario, and return when it is of use."""

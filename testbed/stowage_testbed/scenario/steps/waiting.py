@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from stowage_testbed.observe.change import JsonObject
-from stowage_testbed.observe.condition import SHOWN, ConditionResult, condition, pods_in_words
+from stowage_testbed.observe.condition import SHOWN, ConditionResult, condition, find_incomplete_gangs, pods_in_words
 from stowage_testbed.observe.plan import FINISHED_PHASES as PLAN_OVER
 from stowage_testbed.observe.pod import Pod
 from stowage_testbed.observe.state import State
@@ -25,8 +25,8 @@ class Wait(Action):
     deadline = "settle"
     for_: WaitedFor
     """bound: they have a node. ready: they run. unschedulable: the scheduler found no node. settled: all are bound or
-    unschedulable. terminating: they are being deleted. gone: none is left. phase: the object is in the phase that `is`
-    names."""
+    unschedulable, or of a gang of which fewer pods exist than it needs. terminating: they are being deleted. gone: none
+    is left. phase: the object is in the phase that `is` names."""
     of: Annotated[Names, Of("pods")] = ()
     """Of which workloads or objects; without it all pods."""
     count: Some | None = None
@@ -85,7 +85,9 @@ def some_pods(seen: State, namespace: str, of: Collection[str], count: int, stat
         return ConditionResult(not left, f"{len(left)} pods are left: {', '.join(left[:SHOWN])}")
     if state == "settled":
         leaving = sum(pod.terminating for pod in pods)
-        number = sum(pod.bound or pod.unschedulable for pod in pods if not pod.terminating)
+        lacking = find_incomplete_gangs(seen, namespace)
+        decided = (pod.bound or pod.unschedulable or pod.group in lacking for pod in pods if not pod.terminating)
+        number = sum(decided)
         words = f"{number} of {count} pods are decided, {leaving} are leaving; {pods_in_words(pods, count)}"
         return ConditionResult(number >= count and not leaving and number == len(pods), words)
     number = sum(_IS_IN[state](pod) for pod in pods)

@@ -11,12 +11,16 @@ function planTitle(plan) {
 
 function planParts(plan) {
   const parts = [planWords(plan), ...plan.emptying].map((words) => element("p", {}, words));
+  const steps = stepsOf(plan);
+  // Most plans have no steps that are carried out together.
+  const columns = steps.some((row) => row.at(-1)) ? 6 : 5;
   const tables = [
     ["Pods by priority", ["priority and above", "placed before", "placed", "bound", "optimal"],
       plan.tiers.map(([priority, before, placed, bound, optimal]) =>
         [priority || 0, before || 0, placed || 0, bound || 0, optimal ? "yes" : "no"])],
     ["Emptied nodes", ["node", "price of an hour", "moves", "gain", "state", "why"], plan.nodes],
-    ["Steps", ["what", "pod", "from", "to", "state"], stepsOf(plan)],
+    ["Steps", ["what", "pod", "from", "to", "state", "together as"].slice(0, columns),
+      steps.map((row) => row.slice(0, columns))],
     ["Kept where they are", ["rule", "pods", "for example", "in the way of"], plan.protected],
     ["Turned down", ["pod", "reason", "detail"], plan.objections],
     ["Left alone", ["pod", "reason", "detail"], plan.refusals],
@@ -40,9 +44,9 @@ function planWords(plan) {
 
 function stepsOf(plan) {
   return [
-    ...plan.evictions.map(([pod, node, state]) => ["evict", pod, node, "", state]),
-    ...plan.moves.map(([pod, from, to, state]) => ["move", pod, from, to, state]),
-    ...plan.placements.map(([pod, node]) => ["place", pod, "", node, ""]),
+    ...plan.evictions.map(([pod, node, state, unit]) => ["evict", pod, node, "", state, unit]),
+    ...plan.moves.map(([pod, from, to, state, unit]) => ["move", pod, from, to, state, unit]),
+    ...plan.placements.map(([pod, node, unit]) => ["place", pod, "", node, "", unit]),
   ];
 }
 
