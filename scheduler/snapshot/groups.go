@@ -113,8 +113,11 @@ func preemptionPolicyOf(pod *v1.Pod) v1.PreemptionPolicy {
 // refusedInGroup names why no plan contains the pod because of its group. sharesDevices: it needs devices that pods share
 // or that overlap.
 func refusedInGroup(pod *v1.Pod, of *group, sharesDevices bool) []string {
-	if !IsInGroup(pod) || of == nil {
+	switch {
+	case !IsInGroup(pod):
 		return nil
+	case of == nil:
+		return []string{podGroup}
 	}
 	refused := sets.List(of.refused)
 	if sharesDevices {

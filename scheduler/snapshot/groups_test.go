@@ -107,10 +107,40 @@ func TestAGroupThatPlansCannotKeepIsLeftAloneByName(t *testing.T) {
 		untried.Pods, untried.Untried = []*v1.Pod{pod}, []*v1.Pod{member}
 		for _, one := range []snapshot.Input{input, untried} {
 			for _, class := range snapshot.Build(one).Message.PodClasses {
-				if got := strings.Join(class.Unsupported, " "); got != strings.TrimSpace("pod-group "+row.want) {
+				if got := strings.Join(class.Unsupported, " "); got != row.want {
 					t.Errorf("%s, %d pods untried: class %s is unsupported for %q", name, len(one.Untried), class.Id, got)
 				}
 			}
+		}
+	}
+}
+
+// Nobody would keep the pods of such a group together: its object is missing, or the scheduler places its pods one by one.
+func TestAGroupThatTheSchedulerDoesNotKnowIsLeftAlone(t *testing.T) {
+	pod := aPod("p", "", inGroup("g"))
+	missing := withGroups(groups{"other/g": gangOf(1), "default/another": gangOf(1)}, pod)
+	none := missing
+	none.Groups = nil
+	for name, input := range map[string]snapshot.Input{"its object is missing": missing, "no groups are known": none} {
+		s := snapshot.Build(input)
+		of := classOf(t, s, pod)
+		if !slices.Equal(of.Unsupported, []string{"pod-group"}) || of.Gang != "" || len(s.Message.Gangs) > 0 {
+			t.Errorf("where %s, it is unsupported for %q, of the gangs %v", name, of.Unsupported, s.Message.Gangs)
+		}
+	}
+}
+
+// A pod of a gang that plans keep is planned for like any other; its group may change between a plan and its evictions.
+func TestPodsOfAGangAreDisruptedWhilePlansKeepIt(t *testing.T) {
+	runs, waits := aPod("runs", "n1", inGroup("g")), aPod("waits", "", inGroup("g"))
+	for want, group := range map[string]minor.Group{"": gangOf(2), snapshot.Unsupported: {Gang: true, MinCount: 2, Parent: "all"}} {
+		input := withGroups(groups{"default/g": group}, runs, waits)
+		s := snapshot.Build(input)
+		if got := s.Pods[runs.UID].Immovable; got != want || s.Pods[waits.UID].Unsupported != (want != "") {
+			t.Errorf("%+v: immovable for %q; the waiting pod is left alone: %t", group, got, s.Pods[waits.UID].Unsupported)
+		}
+		if got := snapshot.ProtectedNow(runs, nil, input.Groups, nil, noon, rules()); got != want {
+			t.Errorf("%+v: right before its eviction it stays for %q, want %q", group, got, want)
 		}
 	}
 }

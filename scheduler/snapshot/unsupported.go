@@ -44,7 +44,6 @@ func unsupportedBySpec(pod *v1.Pod, countsDevices bool) []string {
 	add(openVolumes, hasVolume(pod, bindsToNodes))
 	add(ephemeralVolumes, hasVolume(pod, func(source *v1.VolumeSource) bool { return source.Ephemeral != nil }))
 	add(resourceClaims, len(pod.Spec.ResourceClaims) > 0 && !countsDevices)
-	add(podGroup, IsInGroup(pod))
 	add(unreadableNodeAffinity, !readableNodes(pod))
 	add(unreadablePodSelector, !readablePods(pod))
 	add(uncountable, !resources.Countable(pod))
