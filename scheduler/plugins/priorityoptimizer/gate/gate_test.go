@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	testingclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
@@ -229,6 +230,49 @@ func TestDevicesThatComeFreeWakeUpThePlan(t *testing.T) {
 			if woken := len(g.Wake) > 0; woken != (planned && c.frees) {
 				t.Errorf("%s, with a plan %t: woken %t", name, planned, woken)
 			}
+		}
+	}
+}
+
+// sharedClaims are the claims of a cluster: all there are have a UID, and the pending one is being allocated.
+type sharedClaims struct {
+	fwk.SharedDRAManager
+	fwk.ResourceClaimTracker
+	pending types.UID
+}
+
+func (s sharedClaims) ResourceClaims() fwk.ResourceClaimTracker { return s }
+func (s sharedClaims) GetPendingAllocation(uid types.UID) *resourceapi.AllocationResult {
+	if uid != s.pending {
+		return nil
+	}
+	return &resourceapi.AllocationResult{}
+}
+
+func (s sharedClaims) Get(_, name string) (*resourceapi.ResourceClaim, error) {
+	claim := &resourceapi.ResourceClaim{}
+	claim.UID = types.UID(name)
+	return claim, nil
+}
+
+type handleOfClaims struct {
+	fwk.Handle
+	of sharedClaims
+}
+
+func (h handleOfClaims) SharedDRAManager() fwk.SharedDRAManager { return h.of }
+
+// A claim that several pods share is allocated for the first of them. A solve for the others would find them bound, and new
+// pods like them would wait for it.
+func TestAPodWhoseClaimIsBeingAllocatedAsksForNoSolve(t *testing.T) {
+	pod := testPod("p")
+	pod.Spec.ResourceClaims = []v1.PodResourceClaim{{Name: "a", ResourceClaimName: ptr.To("shared")}}
+	for pending, asks := range map[types.UID]bool{"shared": false, "other": true} {
+		g := testGate(testingclock.NewFakeClock(time.Now()), Pace{Type: OnUnschedulable})
+		g.handle = handleOfClaims{of: sharedClaims{pending: pending}}
+		g.PostFilter(t.Context(), framework.NewCycleState(), pod, nil)
+		if marked := g.Trigger.All().Has(pod.UID); marked != asks || g.Trigger.hasFailedSignatures() != asks {
+			t.Errorf("while claim %q is being allocated, the pod asks for a solve: %t", pending, marked)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -181,12 +182,26 @@ func (g *Gate) PostFilter(_ context.Context, state fwk.CycleState, pod *v1.Pod, 
 		}
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
-	if snapshot.IsInGroup(pod) { // which the scheduler does not know: one that it does is marked as a whole
+	// A group that the scheduler knows is marked as a whole, and of another one no plan has pods.
+	if snapshot.IsInGroup(pod) || g.waitsForClaim(pod) {
 		return nil, fwk.NewStatus(fwk.Unschedulable)
 	}
 	g.Trigger.Mark(pod.UID, g.signatureOf(pod), pod.CreationTimestamp.Time)
 	g.WakeUp()
 	return nil, fwk.NewStatus(fwk.Unschedulable, "marked for the optimiser")
+}
+
+// waitsForClaim says whether a claim that the pod shares is being allocated for another pod. The scheduler tries it again
+// once it is, so that no plan is of help, nor do pods like it find no node.
+func (g *Gate) waitsForClaim(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.ResourceClaims, func(of v1.PodResourceClaim) bool {
+		manager := g.handle.SharedDRAManager()
+		if manager == nil || of.ResourceClaimName == nil {
+			return false
+		}
+		claim, err := manager.ResourceClaims().Get(pod.Namespace, *of.ResourceClaimName)
+		return err == nil && manager.ResourceClaims().GetPendingAllocation(claim.UID) != nil
+	})
 }
 
 func (g *Gate) stateOf(state fwk.CycleState) *cycleState {
