@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.model.options import Policy
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.model.time_budget import TimeBudget
 
 ROUNDS = 5
-"""Rounds of both repairs, which may undo each other; then nothing is changed at all."""
+"""Rounds of repairs that may undo each other; then nothing is changed at all."""
 
 
 def repair_with_ties(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
@@ -35,10 +36,13 @@ def repair_with_ties(packing: Packing, wanted: Assignment, budget: TimeBudget) -
 
 
 def repair_ties(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
-    """Return ``wanted`` with every tie repaired, one after the other."""
-    for tie in packing.ties:
-        wanted = tie.repaired(packing, wanted, budget)
-    return wanted
+    """Return ``wanted`` with every tie repaired; the present state if the repair of one goes on breaking another."""
+    for _ in range(ROUNDS):
+        for tie in packing.ties:
+            wanted = tie.repaired(packing, wanted, budget)
+        if len(packing.ties) < 2 or packing.divisible or keeps_ties(packing, wanted):
+            return wanted
+    return packing.current
 
 
 def repair(packing: Packing, wanted: Assignment, policy: Policy) -> Assignment:

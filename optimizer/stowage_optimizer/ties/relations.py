@@ -49,7 +49,10 @@ class RelationTie(Tie):
 
         The present state if a running pod would have no node for it.
         """
-        return settled(packing, assignment, self._demanding, budget.over) or packing.current
+        classes, class_ids = packing.snapshot.classes, packing.class_ids
+        # A gang comes whole, so that none of its pods may be added.
+        alone = [one for one in self._demanding if not classes[class_ids[one]].gang]
+        return settled(packing, assignment, alone, budget.over) or packing.current
 
     def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Keep each pod with demands to the domains that a proposal gave it.

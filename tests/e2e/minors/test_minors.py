@@ -54,9 +54,7 @@ def with_all_beta() -> Iterator[ReleaseEnvironment]:
 @pytest.mark.parametrize(
     "profile", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in EVERY_CHANGE)) for name in PROFILES]
 )
-def test_every_profile_serves_and_places_gangs_whole(
-    with_all_beta: ReleaseEnvironment, profile: str
-) -> None:
+def test_every_profile_serves_and_places_gangs_whole(with_all_beta: ReleaseEnvironment, profile: str) -> None:
     """What a gate changes at start no compiler sees: a panic, or a kind to watch.
 
     All of a gang is placed or none, as if none of our plugins were there.

@@ -10,6 +10,8 @@ from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.solution import Solution
 from stowage_optimizer.verify import verify_plan
 
 CASES = 40
@@ -97,3 +99,21 @@ def test_the_checker_rejects_plans_that_break_a_gang(one: GangRecording) -> None
     for broken in one.broken:
         found = verify_plan(one.snapshot, plan_to(one.snapshot, broken), pb.POLICY_PAPER)
         assert "gang" in {each.rule for each in found}
+
+
+def test_no_pod_of_a_gang_comes_alone_because_it_would_rather_be_near_another() -> None:
+    """What sees to the relations of waiting pods places them, too: one of the gang has room."""
+    builder = SnapshotBuilder().node("n", cpu_milli=2, labels={"zone": "a"})
+    builder.pod_class("resident", cpu_milli=1).labels["app"] = "resident"
+    gang = builder.pod("resident", of="resident", node="n").pod_class("gang", cpu_milli=1)
+    term = gang.required_pod_affinity.add(topology_key="zone")
+    term.label_selector.match_labels["app"] = "resident"
+    builder.gang("g", "gang", least=2).pod("first", of="gang").pod("second", of="gang")
+    asked = pb.SolveOptions(strategy="lexicographic", seed=1, deterministic=True, time_limit_s=2)
+    published: list[Solution] = []
+
+    answer = finished_answer_to(builder.message, asked, published=published)
+
+    for one in (*published, answer.solution):
+        assert not encode_plan(one).placements
+    assert answer.plan.optimal
