@@ -40,7 +40,7 @@ def repair_ties(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Ass
     for _ in range(ROUNDS):
         for tie in packing.ties:
             wanted = tie.repaired(packing, wanted, budget)
-        if len(packing.ties) < 2 or packing.divisible or keeps_ties(packing, wanted):
+        if len(packing.ties) <= 1 or packing.divisible or keeps_ties(packing, wanted):
             return wanted
     return packing.current
 
