@@ -167,14 +167,16 @@ def _name_of(manifest: Mapping[str, Any]) -> str:
 def _list_served(api: ApiClient, root: str) -> Iterator[Kind]:
     answer = ask(api, "GET", root, "tell its kinds", accept=_ACCEPT)
     for group in answer.get("items", ()):
-        name = group.get("metadata", {}).get("name", "")
-        for number, version in enumerate(group.get("versions", ())):
+        name, seen = group.get("metadata", {}).get("name", ""), set[str]()
+        for version in group.get("versions", ()):
             for resource in version.get("resources", ()):
+                first = resource["resource"] not in seen
+                seen.add(resource["resource"])
                 yield Kind(
                     api_version="/".join(filter(None, (name, version["version"]))),
                     name=resource["responseKind"]["kind"],
                     plural=resource["resource"],
                     namespaced=resource["scope"] == "Namespaced",
                     verbs=frozenset(resource["verbs"]),
-                    preferred=number == 0,
+                    preferred=first,
                 )
