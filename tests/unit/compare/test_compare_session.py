@@ -16,6 +16,7 @@ from stowage_testbed.base.errors import InputError
 from stowage_testbed.cli import app
 from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.compare.arms import choose_arms
+from stowage_testbed.compare.arms.file_arm import FileArm
 from stowage_testbed.compare.arms.serving import Arm
 from stowage_testbed.compare.arms.settings import ArmSettings, ClientLimits
 from stowage_testbed.compare.comparison import Bundle, PreflightRow, Turn, read_bundle
@@ -189,6 +190,7 @@ def test_a_refusal_names_each_difference_and_the_ways_out(request_: CompareReque
 def test_an_arms_own_gate_must_be_one_that_its_scheduler_has(request_: CompareRequest) -> None:
     """Left out without a word, the arm would be compared as what it is not."""
     first, second = request_.arms
+    assert isinstance(second, FileArm)
     gates = make_gates({"GenericWorkload": True})
     asked = replace(request_, arms=(first, replace(second, features=gates)))
 
