@@ -9,77 +9,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.pods import TERMINATING
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.tie import STAYS, KindVariables, Leaving, Pins, Rows, Tie
 from stowage_optimizer.model.time_budget import TimeBudget
+from stowage_optimizer.ties.gang_repair import GangItems, GangRepair, fullness
 
 ROUNDS = 4
 """Rounds of repairing gangs, of which one may push out another; then nothing is changed at all."""
 
 LEFT_OUT = 1 / 8
 """Chance that a whole gang stays as it is, when others are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class GangItems:
-    """What a plan may change of a gang.
-
-    Parameters
-    ----------
-    items
-        Indices, ascending.
-    fixed
-        The nodes of its other pods that have one.
-    domain_of
-        By node the domain that all of its pods share, `NOWHERE` where there is none; empty if they may be anywhere.
-    changed
-        Whether its other pods are elsewhere than they were, so that it cannot stay as it was.
-    """
-
-    items: tuple[int, ...]
-    fixed: tuple[int, ...]
-    least: int
-    leaves_whole: bool = False
-    domain_of: tuple[int, ...] = ()
-    changed: bool = False
-
-    @property
-    def keeps_some(self) -> bool:
-        """Whether it cannot leave as a whole."""
-        return bool(self.fixed) and (self.leaves_whole or len(self.fixed) < self.least)
-
-    def running(self, current: Assignment) -> list[int]:
-        """Return the items that have a node now."""
-        return [one for one in self.items if current[one] is not None]
-
-    def nodes(self, assignment: Sequence[int | None]) -> list[int]:
-        """Return the nodes of its pods."""
-        return [*self.fixed, *(node for one in self.items if (node := assignment[one]) is not None)]
-
-    def kept(self, current: Assignment, assignment: Sequence[int | None]) -> bool:
-        """Return whether it is as it should be, or as it was."""
-        as_it_was = not self.changed and all(assignment[one] == current[one] for one in self.items)
-        return as_it_was or self.sound(current, assignment)
-
-    def sound(self, current: Assignment, assignment: Sequence[int | None]) -> bool:
-        """Return whether enough of its pods have a node and go or stay as they should; or none has."""
-        nodes = self.nodes(assignment)
-        if not nodes:
-            return True
-        if len(nodes) < self.least:
-            return False
-        if self.domain_of:
-            domains = {self.domain_of[node] for node in nodes}
-            if len(domains) > 1 or NOWHERE in domains:
-                return False
-        if not self.leaves_whole:
-            return True
-        running = self.running(current)
-        stays = sum(assignment[one] == current[one] for one in running)
-        return stays == len(running) or not (stays or self.fixed)
 
 
 def gang_tie(packing: Packing) -> Tie | None:
@@ -138,10 +79,11 @@ class GangTie(Tie):
         """Return ``assignment`` with broken gangs completed, taken off, or as they were."""
         if self.keeps(packing, assignment):
             return assignment
-        repair = _Repair(packing, assignment)
+        repair = GangRepair(packing, assignment)
         for _ in range(ROUNDS):
             broken = [one for one in self.gangs if not one.kept(packing.current, repair.builder.assignment)]
             if not broken:
+                repair.place_whole(self.gangs, budget)
                 return repair.builder.assignment
             repair.settle(broken, budget)
         return packing.current
@@ -155,14 +97,14 @@ class GangTie(Tie):
             if not one.kept(packing.current, proposal):
                 priority = packing.kind_of[one.items[0]].priority
                 before = fullest.setdefault(priority, one)
-                if _fullness(one, proposal) > _fullness(before, proposal):
+                if fullness(one, proposal) > fullness(before, proposal):
                     fullest[priority] = one
         for one in self.gangs:
             kept = one.kept(packing.current, proposal)
             if rng is None:
                 stays = not kept and one not in fullest.values()
             else:
-                stays = rng.random() < (LEFT_OUT if kept else 1 - _fullness(one, proposal) / 2)
+                stays = rng.random() < (LEFT_OUT if kept else 1 - fullness(one, proposal) / 2)
             if stays:
                 pins |= dict.fromkeys(one.items, STAYS)
             elif one.domain_of:
@@ -207,10 +149,6 @@ class GangTie(Tie):
                 yield Leaving(gone, needed)
             elif one.leaves_whole or one.domain_of:
                 yield Leaving(gone, len(gone) + 1)
-
-
-def _fullness(gang: GangItems, assignment: Assignment) -> float:
-    return min(1.0, len(gang.nodes(assignment)) / gang.least)
 
 
 def _domain_of(packing: Packing, gang: GangItems, proposal: Assignment, rng: Random | None) -> frozenset[int]:
@@ -294,127 +232,3 @@ class _GangRows:
         """Add a row that is ``unless`` wider where everything is as it was."""
         exception = [] if self._as_it_was is None or not unless else [(self._as_it_was, -unless)]
         self.rows.program.at_most([*terms, *exception], limit)
-
-
-class _Repair:
-    """An assignment in which gangs are completed, taken off, or put back."""
-
-    def __init__(self, packing: Packing, assignment: Assignment) -> None:
-        self.packing, self.wanted = packing, assignment
-        self.builder = AssignmentBuilder(packing)
-        for item, node in enumerate(assignment):
-            if node is not None:
-                self.builder.put(item, node)
-
-    def settle(self, broken: Iterable[GangItems], budget: TimeBudget) -> None:
-        """Make room first, then see to those of high priority and those that lack least."""
-        current, kind_of = self.packing.current, self.packing.kind_of
-        ranked = sorted(broken, key=lambda one: (-kind_of[one.items[0]].priority, -_fullness(one, self.wanted)))
-        for one in ranked:
-            for item in one.items:
-                if current[item] is None:
-                    self.builder.take(item)
-        for one in ranked:
-            self._settle(one, complete=not budget.over())
-
-    def _settle(self, gang: GangItems, *, complete: bool) -> None:
-        current, running = self.packing.current, gang.running(self.packing.current)
-        away = gang.leaves_whole and not gang.fixed
-        homeless = [item for item in running if gang.leaves_whole or self.builder.node_of(item) is None]
-        for item in homeless:
-            self.builder.take(item)
-        if not self._go_home(homeless) and away:
-            for item in running:
-                self.builder.take(item)
-        if complete and not self._kept(gang):
-            self._complete(gang)
-        if self._kept(gang):
-            return
-        if not gang.fixed and self._makes_way(gang):
-            for item in running:
-                self.builder.take(item)
-            return
-        for item in running:
-            self.builder.take(item)
-        for item in running:
-            self._push_home(item, current[item])
-
-    def _kept(self, gang: GangItems) -> bool:
-        return gang.kept(self.packing.current, self.builder.assignment)
-
-    def _go_home(self, items: Iterable[int]) -> bool:
-        """Put those home that fit there; return whether all do."""
-        every = True
-        for item in items:
-            home = self.packing.current[item]
-            if home is not None and self.builder.fits(item, home):
-                self.builder.put(item, home)
-            else:
-                every = False
-        return every
-
-    def _complete(self, gang: GangItems) -> None:
-        """Place what has no node, if that makes the gang whole."""
-        for nodes in self._areas(gang):
-            placed = self._fill(gang, nodes)
-            if self._kept(gang):
-                return
-            for item in placed:
-                self.builder.take(item)
-
-    def _areas(self, gang: GangItems) -> Iterator[Collection[int] | None]:
-        """Yield the nodes that it may come to, of one domain after the other; None is anywhere."""
-        if not gang.domain_of:
-            yield None
-            return
-        there = Counter(gang.domain_of[node] for node in gang.nodes(self.builder.assignment))
-        counts = Counter(one for one in gang.domain_of if one != NOWHERE)
-        for domain in there or [one for one, _ in counts.most_common()]:
-            yield {node for node, one in enumerate(gang.domain_of) if one == domain}
-
-    def _fill(self, gang: GangItems, nodes: Collection[int] | None) -> list[int]:
-        """Place items of a gang by first fit, and return which."""
-        builder, current, kind_of = self.builder, self.packing.current, self.packing.kind_of
-        waits: defaultdict[int, list[int]] = defaultdict(list)
-        for item in sorted(gang.items, key=lambda one: (current[one] is None, [-each for each in kind_of[one].demand])):
-            if builder.node_of(item) is None:
-                waits[int(self.packing.kind[item])].append(item)
-        placed = []
-        for items in waits.values():
-            # Room only gets scarcer: replicas go through the nodes once.
-            for node in self._nodes_of(items, nodes):
-                while items and self._may_come(gang, items[0], node):
-                    builder.put(items[0], node)
-                    placed.append(items.pop(0))
-        return placed
-
-    def _nodes_of(self, items: Sequence[int], nodes: Collection[int] | None) -> Iterator[int]:
-        """Yield where they may come to, first where they were wanted."""
-        eligible = self.packing.kind_of[items[0]].eligible
-        first = dict.fromkeys(node for item in items if (node := self.wanted[item]) is not None)
-        for node in (*first, *(one for one in eligible if one not in first)):
-            if nodes is None or node in nodes:
-                yield node
-
-    def _may_come(self, gang: GangItems, item: int, node: int) -> bool:
-        stays = node == self.packing.current[item]
-        return not (stays and gang.leaves_whole) and self.builder.fits(item, node)
-
-    def _makes_way(self, gang: GangItems) -> bool:
-        """Return whether a pod of higher priority gains."""
-        packing, priority = self.packing, self.packing.kind_of[gang.items[0]].priority
-        return any(
-            home is None and node is not None and kind.priority > priority
-            for kind, home, node in zip(packing.kind_of, packing.current, self.builder.assignment, strict=True)
-        )
-
-    def _push_home(self, item: int, home: int | None) -> None:
-        """Put ``item`` home; those that came there make way, those of low priority first."""
-        if home is None:
-            return
-        packing, builder = self.packing, self.builder
-        came = [one for one, node in enumerate(builder.assignment) if node == home and packing.current[one] != home]
-        came.sort(key=lambda one: packing.kind_of[one].priority, reverse=True)
-        while came and not builder.fits(item, home):
-            builder.take(came.pop())
-        builder.put(item, home)

@@ -9,6 +9,8 @@ from gang_recordings import RECORDINGS, GangRecording
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
+from benchmarks.gangs.generator import make_instance
+from benchmarks.gangs.outcome import outcome_of, where_after
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.solution import Solution
@@ -117,3 +119,17 @@ def test_no_pod_of_a_gang_comes_alone_because_it_would_rather_be_near_another() 
     for one in (*published, answer.solution):
         assert not encode_plan(one).placements
     assert answer.plan.optimal
+
+
+@pytest.mark.parametrize(("seed", "stock"), [(2, (8, 46, 77)), (7, (106, 128, 36))])
+def test_no_fewer_pods_come_in_gangs_than_the_stock_scheduler_places(seed: int, stock: tuple[int, ...]) -> None:
+    """Gangs that a plan evicts find room elsewhere, and one that lacks a few pods takes those of lower priority off.
+
+    Figures of `make bench-gangs` for Kubernetes 1.37.2, by priority, highest first.
+    """
+    instance = make_instance(seed)
+    asked = pb.SolveOptions(strategy="lexicographic", seed=1, deterministic=True, time_limit_s=5)
+
+    plan = finished_answer_to(instance.snapshot(), asked).plan
+
+    assert outcome_of(instance, where_after(instance, plan), ()).gang_pods >= stock
