@@ -11,11 +11,13 @@ from benchmarks.faults.context import Fault, FaultContext
 from stowage_testbed.cluster import KwokBinaryCluster
 from stowage_testbed.cluster.base import Cluster
 from stowage_testbed.cluster.components import API_SERVER
+from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.cluster.interruption import running_cluster
 from stowage_testbed.cluster.supervision import supervised
 from stowage_testbed.helm import Release
 from stowage_testbed.helm.release import merge_values
 from stowage_testbed.observe.observer import Observer
+from stowage_testbed.observe.pod_group import list_sources
 from stowage_testbed.run.context import RunContext
 from stowage_testbed.run.execution import WATCHED
 from stowage_testbed.run.release import Wanted, make_optimizer_values, switch_release
@@ -49,6 +51,7 @@ KINDS: dict[str, FaultKind] = {
     "create-budget": FaultKind(workloads.create_budget),
     "create-odd-objects": FaultKind(odd_objects.create, before=odd_objects.prepare),
     "delete-node": FaultKind(workloads.delete_node),
+    "delete-waiting": FaultKind(workloads.delete_waiting),
     "fill-etcd": FaultKind(api_server.fill_etcd),
     "forge": FaultKind(forgeries.forge, before=forgeries.prepare),
     "freeze-leader": FaultKind(
@@ -87,6 +90,9 @@ FAIR = {
 """The API server's own defaults, which other clusters of the testbed do without: a
 budget can be spent only where there is one."""
 
+GANGS = make_gates({"GenericWorkload": True})
+"""The cluster has PodGroups, and the scheduler knows of them where a world has any."""
+
 VALUES: Mapping[str, Any] = {
     "priorityOptimizer": {
         # A second plan has to put right what a fault cut short.
@@ -115,9 +121,10 @@ class FaultCluster:
 
     def release_for(self, fault: Fault) -> Release:
         """Return the release as a fault needs it; it serves."""
-        further = KINDS[fault.settings.do].values(self.run.cluster)
+        cluster, scenario = self.run.cluster, fault.scenario
+        further = (KINDS[fault.settings.do].values(cluster), scenario.features.values(cluster.minor))
         values: Mapping[str, Any] = {}
-        for one in (VALUES, self.always, make_optimizer_values(fault.scenario.optimizer), further):
+        for one in (VALUES, self.always, make_optimizer_values(scenario.optimizer), *further):
             values = merge_values(values, one)
         if self._release is None or values != self._values:
             serving = switch_release(self.run, Wanted(PROFILE, optimizer_enabled=True, values=values))
@@ -135,12 +142,12 @@ def open_fault_cluster(
 
     Its disk is watched, and those of the folders in which results are written.
     """
-    cluster = KwokBinaryCluster(name, extra_args=FAIR, longest_backoff_s=LONGEST_BACKOFF_S)
+    cluster = KwokBinaryCluster(name, extra_args=FAIR, features=GANGS, longest_backoff_s=LONGEST_BACKOFF_S)
     with (
         running_cluster(cluster),
         supervised(cluster, folders),
         cluster.api_client() as api,
-        Observer(api) as observer,
+        Observer(api, list_sources(api)) as observer,
         observer.patient(PATIENCE_S),
     ):
         run = RunContext(cluster, api, observer, tag=name[-4:], lasting=False)

@@ -4,7 +4,7 @@ import threading
 from contextlib import suppress
 from functools import partial
 
-from benchmarks.faults.context import FaultContext
+from benchmarks.faults.context import FaultContext, NothingToHitError
 from stowage_testbed.amounts.resources import MEMORY, Resources, parse
 from stowage_testbed.api.client import ApiRefusedError, Manifest
 from stowage_testbed.api.objects import make_manifest
@@ -102,6 +102,14 @@ def reservation_manifest(name: str, requests: Manifest, owners: list[Manifest], 
     spec: Manifest = {"template": {"spec": {"containers": [container]}}}
     spec |= {"owners": owners, **({"ttl": ttl} if ttl else {})}
     return make_manifest("stowage.dev/v1alpha1", "Reservation", name, spec=spec)
+
+
+def delete_waiting(context: FaultContext) -> None:
+    """Delete a pod that the plan places, which its ReplicaSet makes again."""
+    placements = context.status().get("placements") or ()
+    if not placements:
+        raise NothingToHitError("placements")
+    context.objects.delete("Pod", context.rng.choice(placements)["pod"].partition("/")[2], namespace=context.namespace)
 
 
 QUOTA = "fault"

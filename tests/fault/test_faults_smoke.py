@@ -29,6 +29,7 @@ CHOSEN = (
     "etcd-full",
     "api-server-slow",
     "leader-frozen",
+    "gang@scheduler-killed-arrived",
 )
 """Few release changes, since each takes seconds."""
 
@@ -39,6 +40,7 @@ EVERY_CHANGE = {
     "node-deleted",
     "optimizer-lies@over-capacity",
     "api-server-slow",
+    "gang@scheduler-killed-arrived",
 }
 """Those that every change must survive: one of each part that may fail."""
 
