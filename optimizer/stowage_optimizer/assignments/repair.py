@@ -21,18 +21,18 @@ from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.model.time_budget import TimeBudget
 
 ROUNDS = 5
-"""Rounds of repairs that may undo each other; then nothing is changed at all."""
+"""Rounds of repairs that may undo each other."""
 
 
 def repair_with_ties(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:
-    """Return ``wanted`` with moves, displaced pods and ties repaired; the present state if that fails."""
-    repaired = repair(packing, wanted, budget.policy)
+    """Return ``wanted`` with moves, displaced pods and ties repaired; or ties alone, if the repairs undo each other."""
+    kept = repaired = repair(packing, wanted, budget.policy)
     for _ in range(ROUNDS):
         kept = repair_ties(packing, repaired, budget)
         if kept == repaired:
-            return repaired
+            break
         repaired = repair(packing, kept, budget.policy)
-    return packing.current
+    return kept
 
 
 def repair_ties(packing: Packing, wanted: Assignment, budget: TimeBudget) -> Assignment:

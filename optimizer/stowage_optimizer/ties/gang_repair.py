@@ -94,11 +94,31 @@ class GangRepair:
         current, kind_of = self.packing.current, self.packing.kind_of
         ranked = sorted(broken, key=lambda one: (-kind_of[one.items[0]].priority, -fullness(one, self.wanted)))
         for one in ranked:
+            if one.leaves_whole and not one.fixed and self._exchange(one):
+                continue
             for item in one.items:
                 if current[item] is None:
                     self.builder.take(item)
         for one in ranked:
             self._settle(one, complete=not budget.over())
+
+    def _exchange(self, gang: GangItems) -> bool:
+        """Have pods that run go to each other's new nodes, so that none stays; return whether that mends the gang."""
+        current, builder, homes = self.packing.current, self.builder, gang.running(self.packing.current)
+        nodes = [node for item in homes if (node := builder.node_of(item)) is not None]
+        if len(nodes) < len(homes) or len(set(self.packing.kind[homes].tolist())) > 1:
+            return False
+        homes.sort(key=lambda item: current[item] or 0)
+        nodes.sort()
+        for by in range(1, len(homes)):
+            turned = nodes[by:] + nodes[:by]
+            if all(current[item] != node for item, node in zip(homes, turned, strict=True)):
+                for item in homes:
+                    builder.take(item)
+                for item, node in zip(homes, turned, strict=True):
+                    builder.put(item, node)
+                return self._kept(gang)
+        return False
 
     def place_whole(self, gangs: Iterable[GangItems], budget: TimeBudget) -> None:
         """Place gangs none of whose pods has a node, those of high priority and of many pods first."""

@@ -7,7 +7,7 @@ proposals that mostly can be carried out.
 from dataclasses import dataclass
 
 from stowage_optimizer.assignments.incumbent import Incumbent
-from stowage_optimizer.assignments.repair import repair_with_ties
+from stowage_optimizer.assignments.repair import repair_ties, repair_with_ties
 from stowage_optimizer.bounds.proofs import Proof, trivial_bounds
 from stowage_optimizer.model.certificate import ProofMethod
 from stowage_optimizer.model.objective import score
@@ -37,7 +37,8 @@ class _Settled(Incumbent):
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate``, or what can be made of it, if that is better."""
         packing = self.packing
-        for one in (candidate, repair_with_ties(packing, candidate, self.budget)):
+        kept = repair_ties(packing, candidate, self.budget)
+        for one in (kept,) if kept == candidate else (kept, repair_with_ties(packing, candidate, self.budget)):
             reached = score(packing, one, self.policy)
             if reached > self.score and keeps_ties(packing, one):
                 self.assignment, self.score = one, reached
