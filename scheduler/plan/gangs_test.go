@@ -90,6 +90,27 @@ func TestEnoughPodsOfAGangHaveANodeOrNoneHas(t *testing.T) {
 	}
 }
 
+// A group may need one rack, or one zone. Without the topology's label a node is in none.
+func TestAllPodsOfAGangAreInOneDomainOfItsTopology(t *testing.T) {
+	racks := map[string]string{"n1": "a", "n2": "a"}
+	for text, want := range map[string]plan.Reason{
+		"b:>n2 c:>n1": "", "b:>n1 c:>n3": plan.BrokenGang, "high:>n3 a:n1>": "", "high:>n3 a:n1>n2 b:>n3": plan.BrokenGang,
+	} {
+		s := withGang(minor.Group{MinCount: 1, TopologyKey: "rack"}, member("a", "n1"), member("b", ""), member("c", ""))
+		for _, node := range s.Message.Nodes {
+			if rack, some := racks[node.Name]; some {
+				node.Labels = map[string]string{"rack": rack}
+			}
+		}
+
+		_, err := plan.Check(steps(text, "gang/default/g"), s, plan.Strict)
+
+		if got := reasonOf(t, err); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // The disruption mode of a group may say that its running pods are disrupted together.
 func TestAGangThatLeavesWholeIsNotDividedByAMove(t *testing.T) {
 	for text, want := range map[string]plan.Reason{

@@ -18,7 +18,6 @@ const (
 	// podGroupComposite: its group is part of another one, which is placed as a whole.
 	podGroupComposite = "pod-group-composite"
 	podGroupClaims    = "pod-group-claims"
-	podGroupTopology  = "pod-group-topology"
 	// The scheduler tries no pod of a group whose pods differ in these, or of which one differs from the group.
 	podGroupPriority         = "pod-group-priority"
 	podGroupPreemptionPolicy = "pod-group-preemption-policy"
@@ -89,7 +88,6 @@ func newGroup(find Groups, first *v1.Pod) *group {
 	}
 	of.refuse(podGroupComposite, known.Parent != "")
 	of.refuse(podGroupClaims, known.HasClaims)
-	of.refuse(podGroupTopology, known.TopologyKey != "")
 	return of
 }
 

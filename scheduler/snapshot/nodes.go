@@ -90,7 +90,13 @@ func nodeLine(node *contract.Node, capacity resources.Vector, devices string) st
 // fitNodes leaves out labels that no class reads where the nodes are too large. It makes new messages: those of the nodes
 // are kept from snapshot to snapshot.
 func (s *Snapshot) fitNodes(sizes []int) {
-	reads := sync.OnceValue(func() sets.Set[string] { return nodeLabelsReadBy(s.Message.PodClasses) })
+	reads := sync.OnceValue(func() sets.Set[string] {
+		keys := nodeLabelsReadBy(s.Message.PodClasses)
+		for _, gang := range s.Message.Gangs {
+			keys.Insert(gang.TopologyKey)
+		}
+		return keys
+	})
 	fit(sizes, largestNodes, func(i int) int {
 		reduced := proto.CloneOf(s.Message.Nodes[i])
 		maps.DeleteFunc(reduced.Labels, func(key, _ string) bool { return !reads().Has(key) })

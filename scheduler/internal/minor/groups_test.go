@@ -10,6 +10,7 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/features"
@@ -30,7 +31,9 @@ func named(name string) *st.PodGroupWrapper { return st.MakePodGroup().Namespace
 
 // What the scheduler does with a group's pods is up to the group's object, so plans depend on what is read of it.
 func TestAGroupIsWhatItsObjectSays(t *testing.T) {
-	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.GenericWorkload, true)
+	for _, gate := range []featuregate.Feature{features.GenericWorkload, features.TopologyAwareWorkloadScheduling} {
+		featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, gate, true)
+	}
 	claim := schedulingv1beta1.PodGroupResourceClaim{Name: "gpus"}
 	rows := map[string]struct {
 		object *st.PodGroupWrapper

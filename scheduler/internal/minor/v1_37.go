@@ -104,7 +104,8 @@ func Groups(handle fwk.Handle) func(namespace, name string) (Group, bool) {
 		if gang := spec.SchedulingPolicy.Gang; gang != nil {
 			group.Gang, group.MinCount = true, max(1, gang.MinCount)
 		}
-		if constraints := spec.SchedulingConstraints; constraints != nil && len(constraints.Topology) > 0 {
+		keepsTogether := utilfeature.DefaultFeatureGate.Enabled(features.TopologyAwareWorkloadScheduling)
+		if constraints := spec.SchedulingConstraints; keepsTogether && constraints != nil && len(constraints.Topology) > 0 {
 			group.TopologyKey = constraints.Topology[0].Key
 		}
 		if utilfeature.DefaultFeatureGate.Enabled(features.PodGroupPreemptionPolicy) {

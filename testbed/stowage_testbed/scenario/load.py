@@ -9,12 +9,12 @@ from typing import Any
 
 from stowage_testbed.base import layout
 from stowage_testbed.base.errors import InputError, StowageError
-from stowage_testbed.cluster.feature_gates import DEFAULTS, make_gates
+from stowage_testbed.cluster.feature_gates import make_gates
 from stowage_testbed.scenario.arrivals.recorded import make_recorded_replay
 from stowage_testbed.scenario.instances import generate
 from stowage_testbed.scenario.lint import Content, lint
 from stowage_testbed.scenario.manifest_rules import check_manifest
-from stowage_testbed.scenario.model import GANG_FEATURES, Scenario
+from stowage_testbed.scenario.model import Scenario, make_gang_features
 from stowage_testbed.scenario.objects import ObjectSpec, is_file, read_objects
 from stowage_testbed.scenario.reading import describe, read, spell
 from stowage_testbed.scenario.scenario_file import ScenarioFile
@@ -163,7 +163,7 @@ class _ScenarioReader:
         first = () if isinstance(file.steps[0], Release) else (Step(0, 0, file.scheduler),)
         end = Step(len(steps) + 1, 0, Checkpoint(END, file.expect.end))
         changed = file.variants.get(variant or "")
-        needed = GANG_FEATURES if any(one.gang for one in file.workload) else DEFAULTS
+        needed = make_gang_features([one.gang for one in file.workload if one.gang])
         same = {one.name: getattr(file, one.name) for one in fields(Scenario) if hasattr(file, one.name)}
         own = {
             "nodes": nodes,

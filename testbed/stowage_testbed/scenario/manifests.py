@@ -81,6 +81,8 @@ def make_groups(workload: Workload, namespace: str) -> list[Manifest]:
         "schedulingPolicy": {"gang": {"minCount": workload.gang.minCount}},
         "disruptionMode": {workload.gang.disruption: {}},
     }
+    if workload.gang.topologyKey:
+        spec["schedulingConstraints"] = {"topology": [{"key": workload.gang.topologyKey}]}
     if workload.priority:
         spec["priorityClassName"] = name_priority_class(workload.priority)
     names = (workload.name,) if workload.kind == "Pod" else workload.controller_names

@@ -1,6 +1,6 @@
 """A scenario as the rest of the testbed sees it: typed, checked, parameters filled in, instances expanded."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Required, Self
@@ -32,6 +32,7 @@ from stowage_testbed.scenario.types import (
     Filled,
     Further,
     Label,
+    LabelKey,
     Memory,
     Quantity,
     Seed,
@@ -94,10 +95,17 @@ class Gang:
     """How many of them must have a node at once; further ones come as there is room."""
     disruption: Literal["single", "all"] = "single"
     """Whether pods that run may be disrupted one by one, or all of them together only."""
+    topologyKey: LabelKey | None = None  # noqa: N815 - as Kubernetes calls it
+    """Label of nodes, as that of a rack: all of the pods are on nodes with one value of it."""
 
 
-GANG_FEATURES = make_gates({"GenericWorkload": True}, (POD_GROUP_VERSION,))
-"""What a cluster has for gangs."""
+def make_gang_features(gangs: Collection[Gang]) -> FeatureGates:
+    """Return what a cluster has for gangs; nothing for none."""
+    if not gangs:
+        return DEFAULTS
+    topology = {"TopologyAwareWorkloadScheduling": True} if any(one.topologyKey for one in gangs) else {}
+    return make_gates({"GenericWorkload": True, **topology}, (POD_GROUP_VERSION,))
+
 
 _LEFT_OUT: Any = None  # In the place of a number that is filled in before anybody reads it
 

@@ -112,6 +112,13 @@ Further = Annotated[
 ]
 GateName = Annotated[str, _like(GATE, "the name of a feature gate, as in GenericWorkload")]
 GroupVersion = Annotated[str, _like(GROUP_VERSION, "a version of an API group, as in scheduling.k8s.io/v1beta1")]
+LabelKey = Annotated[
+    str,
+    _like(
+        r"([a-z0-9][-.a-z0-9]*/)?[A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?",
+        "the key of a label, as in topology.kubernetes.io/zone",
+    ),
+]
 Priority = Annotated[int, _like(r"-?(0|[1-9]\d{0,9})", "a whole number, as in 10", int)]
 Cpu = Annotated[int, _amount_of(CPU)]  # Milli-CPU
 Memory = Annotated[int, _amount_of(MEMORY)]  # Bytes, or an amount of another resource in its own whole units
