@@ -69,7 +69,7 @@ REFUSALS = Path(__file__).parents[2] / "scheduler" / "plan" / "plan.go"
 NEVER_SEEN = {"too-large", "node-changed", "mixed-units"}
 """Random plans are small and name no units, and a cluster that is verified does not change."""
 
-OF_REQUESTS = {"snapshot", "limits", "certificate", "gang"}
+OF_REQUESTS = {"snapshot", "limits", "certificate"}
 """Rules about what no question has."""
 
 
