@@ -2,6 +2,7 @@ package plan
 
 import (
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -46,7 +47,8 @@ func checkGangs(plan *Plan, on *snapshot.Snapshot) error {
 		return nil
 	}
 	there, runs, leave, after := map[string]int32{}, map[string]int{}, map[string]int{}, plan.NodesAfter()
-	labels, domains := labelsByNode(on), map[string]sets.Set[string]{}
+	labels := sync.OnceValue(func() map[string]map[string]string { return labelsByNode(on) })
+	domains := map[string]sets.Set[string]{}
 	for uid, pod := range on.Pods {
 		id := classes[pod.Class]
 		if !touched.Has(id) || pod.Immovable == snapshot.Terminating {
@@ -58,10 +60,12 @@ func checkGangs(plan *Plan, on *snapshot.Snapshot) error {
 		}
 		if node != "" {
 			there[id]++
-			if domains[id] == nil {
-				domains[id] = sets.New[string]()
+			if key := gangs[id].GetTopologyKey(); key != "" {
+				if domains[id] == nil {
+					domains[id] = sets.New[string]()
+				}
+				domains[id].Insert(labels()[node][key])
 			}
-			domains[id].Insert(labels[node][gangs[id].GetTopologyKey()])
 		}
 		if pod.Node != "" {
 			runs[id]++

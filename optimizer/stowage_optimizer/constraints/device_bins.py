@@ -64,6 +64,8 @@ class _Slots:
 
     def watched(self, device: int) -> tuple[Takes, Takes]:
         """Return the exceeded capacities of a device, and counters of its pools, which keep all off it: takes of 0."""
+        if not self.exceeded:
+            return (), ()
         pools = {name.partition("/")[0] for name in self.devices[device].counters}
         counters = {at for name, at in self.counters.items() if name.partition("/")[0] in pools}
         capacities = {*self.of[device].values()}

@@ -1,7 +1,7 @@
 """Mending gangs: those that an assignment breaks are completed, taken off, or put back."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder
@@ -127,7 +127,7 @@ class GangRepair:
             if budget.over():
                 return
             if not one.nodes(self.builder.assignment):
-                self._complete(one)
+                self._complete(one, pressing=False)
 
     def _settle(self, gang: GangItems, *, complete: bool) -> None:
         current, running = self.packing.current, gang.running(self.packing.current)
@@ -139,7 +139,9 @@ class GangRepair:
             for item in running:
                 self.builder.take(item)
         if complete and not self._kept(gang):
-            self._complete(gang)
+            self._complete(gang, pressing=False)
+        if complete and self._displaces and not self._kept(gang):
+            self._complete(gang, pressing=True)
         if self._kept(gang):
             return
         if not gang.fixed and self._makes_way(gang):
@@ -165,18 +167,28 @@ class GangRepair:
                 every = False
         return every
 
-    def _complete(self, gang: GangItems) -> None:
-        """Place what has no node, if that makes the gang whole."""
-        for pressing in (False, True) if self._displaces else (False,):
-            for nodes in self._areas(gang):
-                gone = dict[int, int]()
-                placed = self._fill(gang, nodes, gone if pressing else None)
-                if self._kept(gang) and gang.nodes(self.builder.assignment):
-                    return
-                for item in placed:
-                    self.builder.take(item)
-                for item, node in gone.items():
-                    self.builder.put(item, node)
+    def _complete(self, gang: GangItems, *, pressing: bool) -> None:
+        """Place what has no node, if that makes the gang whole; when ``pressing``, in place of lower priority too."""
+        for nodes in self._areas(gang):
+            lower, gone = self._lower(gang) if pressing else {}, dict[int, int]()
+            placed = self._fill(gang, nodes, lower, gone)
+            if self._kept(gang) and gang.nodes(self.builder.assignment):
+                return
+            for item in placed:
+                self.builder.take(item)
+            for item, node in gone.items():
+                self.builder.put(item, node)
+
+    def _lower(self, gang: GangItems) -> Mapping[int, list[int]]:
+        """Return by node the items of lower priority than a gang's: the lowest first, and newcomers before others."""
+        kind_of, current = self.packing.kind_of, self.packing.current
+        priority, found = kind_of[gang.items[0]].priority, defaultdict[int, list[int]](list)
+        ranked = sorted(range(len(kind_of)), key=lambda one: (kind_of[one].priority, current[one] is not None))
+        for item in ranked:
+            node = self.builder.node_of(item)
+            if node is not None and kind_of[item].priority < priority:
+                found[node].append(item)
+        return found
 
     def _areas(self, gang: GangItems) -> Iterator[Collection[int] | None]:
         """Yield the nodes that it may come to, of one domain after the other; None is anywhere."""
@@ -188,8 +200,10 @@ class GangRepair:
         for domain in there or [one for one, _ in counts.most_common()]:
             yield {node for node, one in enumerate(gang.domain_of) if one == domain}
 
-    def _fill(self, gang: GangItems, nodes: Collection[int] | None, gone: dict[int, int] | None) -> list[int]:
-        """Place items of a gang by first fit, and return which; what is ``gone`` for that is noted, if any may be."""
+    def _fill(
+        self, gang: GangItems, nodes: Collection[int] | None, lower: Mapping[int, list[int]], gone: dict[int, int]
+    ) -> list[int]:
+        """Place items of a gang by first fit, and return which; note those of ``lower`` that are ``gone`` for that."""
         builder, current, kind_of = self.builder, self.packing.current, self.packing.kind_of
         waits: defaultdict[int, list[int]] = defaultdict(list)
         for item in sorted(gang.items, key=lambda one: (current[one] is None, [-each for each in kind_of[one].demand])):
@@ -199,33 +213,31 @@ class GangRepair:
         for items in waits.values():
             # Room only gets scarcer: replicas go through the nodes once.
             for node in self._nodes_of(items, nodes):
-                while items and (self._may_come(gang, items[0], node) or self._press(gang, items[0], node, gone)):
+                while items and (
+                    self._may_come(gang, items[0], node) or self._press(gang, items[0], node, lower, gone)
+                ):
                     builder.put(items[0], node)
                     placed.append(items.pop(0))
                 if not items:
                     break
         return placed
 
-    def _press(self, gang: GangItems, item: int, node: int, gone: dict[int, int] | None) -> bool:
-        """Take pods of lower priority off a node until ``item`` may come, the lowest first; return whether it may."""
-        if gone is None or (node == self.packing.current[item] and gang.leaves_whole):
+    def _press(
+        self, gang: GangItems, item: int, node: int, lower: Mapping[int, list[int]], gone: dict[int, int]
+    ) -> bool:
+        """Take pods of lower priority off a node until ``item`` may come; return whether it may."""
+        if node not in lower or (node == self.packing.current[item] and gang.leaves_whole):
             return False
-        kind_of, taken = self.packing.kind_of, list[int]()
-        priority = kind_of[item].priority
-        lower = [one for one in self._on(node) if kind_of[one].priority < priority]
-        lower.sort(key=lambda one: (kind_of[one].priority, self.packing.current[one] is not None))
-        for one in lower:
-            self.builder.take(one)
-            taken.append(one)
-            if self.builder.fits(item, node):
-                gone |= dict.fromkeys(taken, node)
+        there, builder = lower[node], self.builder
+        for number, one in enumerate(there, 1):
+            builder.take(one)
+            if builder.fits(item, node):
+                gone |= dict.fromkeys(there[:number], node)
+                del there[:number]
                 return True
-        for one in taken:
-            self.builder.put(one, node)
+        for one in there:
+            builder.put(one, node)
         return False
-
-    def _on(self, node: int) -> list[int]:
-        return [one for one, at in enumerate(self.builder.assignment) if at == node]
 
     def _nodes_of(self, items: Sequence[int], nodes: Collection[int] | None) -> Iterator[int]:
         """Yield where they may come to, first where they were wanted."""

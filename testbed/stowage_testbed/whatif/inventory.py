@@ -13,6 +13,7 @@ import yaml
 from stowage_testbed.base.errors import InputError
 from stowage_testbed.observe.device_claims import IMPLICIT_DOMAIN
 from stowage_testbed.observe.pod import FINISHED
+from stowage_testbed.observe.pod_group import POD_GROUP, POD_GROUP_VERSION
 from stowage_testbed.simulate.instance import Remark
 from stowage_testbed.toolchain.manifest import nearest_minor
 from stowage_testbed.whatif.findings import Elsewhere
@@ -28,15 +29,12 @@ FURTHER: Mapping[str, str] = _OBJECTS["kinds"]
 DEVICE_KINDS = frozenset({"DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"})
 """Kinds that nobody misses where no pod claims a device."""
 
-POD_GROUP = "PodGroup"
-"""A kind that nobody misses where no pod is in a group."""
-
 GROUP_FIELD = "schedulingGroup"
-"""Of a pod's spec: which group it is in."""
+"""Of a pod's spec: which group it is in. Where no pod is in one, nobody misses PodGroups."""
 
 VERSIONS = {
     **{kind: f"resource.k8s.io/v1/{kind}" for kind in DEVICE_KINDS},
-    POD_GROUP: f"scheduling.k8s.io/v1beta1/{POD_GROUP}",
+    POD_GROUP: f"{POD_GROUP_VERSION}/{POD_GROUP}",
 }
 """Kinds whose older versions read otherwise, or of which other groups have one of that name; the others have had one
 for long."""

@@ -37,8 +37,8 @@ class _Settled(Incumbent):
     def offer(self, candidate: Assignment) -> None:
         """Take ``candidate``, or what can be made of it, if that is better."""
         packing = self.packing
-        kept = repair_ties(packing, candidate, self.budget)
-        for one in (kept,) if kept == candidate else (kept, repair_with_ties(packing, candidate, self.budget)):
+        for repaired in (repair_ties, repair_with_ties):
+            one = repaired(packing, candidate, self.budget)
             reached = score(packing, one, self.policy)
             if reached > self.score and keeps_ties(packing, one):
                 self.assignment, self.score = one, reached
