@@ -61,6 +61,9 @@ class Tie(ABC):
     partial: ClassVar[bool] = False
     """Whether `write` can do without the pods of lower tiers."""
 
+    gregarious: ClassVar[bool] = False
+    """Whether plans that are made without the tie are mostly far from keeping it."""
+
     rows: int = 0
     """About how many rows `write` adds, where they are more than pairs of pod and node."""
 
@@ -138,6 +141,10 @@ class Program(Protocol):
         """Keep the sum of ``terms`` at ``limit`` or below."""
         ...
 
+    def between(self, terms: Terms, lower: int, upper: int) -> None:
+        """Keep the sum of ``terms`` from ``lower`` to ``upper``."""
+        ...
+
 
 class KindVariables(Protocol):
     """Pods of one kind and class: how many stay on or come to each node, and how many move."""
@@ -149,6 +156,16 @@ class KindVariables(Protocol):
     @property
     def running(self) -> int:
         """How many run now."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def demand(self) -> Sequence[int]:
+        """What each of them asks for."""
         ...
 
 
@@ -167,13 +184,20 @@ class Rows:
     program: Program
     kinds: Mapping[str, Sequence[KindVariables]]
     missing: Mapping[str, int]
-    _derived: list[tuple[int, Callable[[Values], bool]]] = field(init=False, default_factory=list)
+    _derived: list[tuple[int, Callable[[Values], int]]] = field(init=False, default_factory=list)
 
-    def derived(self, value: Callable[[Values], bool]) -> int:
-        """Return a new variable that is 1 where ``value`` says so of those before."""
-        variable = self.program.variable()
+    def derived(self, value: Callable[[Values], int], upper: int = 1) -> int:
+        """Return a new variable that is what ``value`` makes of those before."""
+        variable = self.program.variable(upper)
         self._derived.append((variable, value))
         return variable
+
+    def total_of(self, variables: Iterable[int], upper: int) -> int:
+        """Return a new variable that is the sum of ``variables``."""
+        some = tuple(variables)
+        found = self.derived(lambda values: sum(values[one] for one in some), upper)
+        self.program.between([*((one, 1) for one in some), (found, -1)], 0, 0)
+        return found
 
     def any_of(self, variables: Iterable[int]) -> int:
         """Return a new variable that is 1 if any of ``variables`` is more than 0."""

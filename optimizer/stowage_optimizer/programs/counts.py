@@ -73,6 +73,16 @@ class CountVariables:
         """How many run now."""
         return self.replicas.running
 
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.replicas.size
+
+    @property
+    def demand(self) -> tuple[int, ...]:
+        """What each of them asks for."""
+        return self.replicas.demand
+
 
 @dataclass(slots=True)
 class CountFormulation(Formulation):

@@ -93,31 +93,38 @@ class GangRepair:
         """Make room first, then see to those of high priority and those that lack least."""
         current, kind_of = self.packing.current, self.packing.kind_of
         ranked = sorted(broken, key=lambda one: (-kind_of[one.items[0]].priority, -fullness(one, self.wanted)))
-        for one in ranked:
-            if one.leaves_whole and not one.fixed and self._exchange(one):
-                continue
+        left = [one for one in ranked if not (one.leaves_whole and not one.fixed and self._exchange(one))]
+        for one in left:
             for item in one.items:
                 if current[item] is None:
                     self.builder.take(item)
-        for one in ranked:
+        for one in left:
             self._settle(one, complete=not budget.over())
 
     def _exchange(self, gang: GangItems) -> bool:
-        """Have pods that run go to each other's new nodes, so that none stays; return whether that mends the gang."""
-        current, builder, homes = self.packing.current, self.builder, gang.running(self.packing.current)
-        nodes = [node for item in homes if (node := builder.node_of(item)) is not None]
-        if len(nodes) < len(homes) or len(set(self.packing.kind[homes].tolist())) > 1:
-            return False
-        homes.sort(key=lambda item: current[item] or 0)
-        nodes.sort()
-        for by in range(1, len(homes)):
-            turned = nodes[by:] + nodes[:by]
-            if all(current[item] != node for item, node in zip(homes, turned, strict=True)):
-                for item in homes:
-                    builder.take(item)
-                for item, node in zip(homes, turned, strict=True):
-                    builder.put(item, node)
-                return self._kept(gang)
+        """Have replicas exchange their nodes until none stays; return whether that mends the gang."""
+        builder = self.builder
+        before = {item: builder.node_of(item) for item in gang.items}
+        replicas: defaultdict[int, dict[int, int | None]] = defaultdict(dict)
+        for item, node in before.items():
+            replicas[int(self.packing.kind[item])][item] = node
+        after = {
+            item: node
+            for nodes in replicas.values()
+            for item, node in _exchanged(nodes, self.packing.current).items()
+            if node != before[item]
+        }
+        for item in after:
+            builder.take(item)
+        for item, node in after.items():
+            if node is not None and node in self.packing.kind_of[item].eligible and builder.fits(item, node):
+                builder.put(item, node)
+        if self._kept(gang):
+            return True
+        for item in after:
+            builder.take(item)
+            if (node := before[item]) is not None:
+                builder.put(item, node)
         return False
 
     def place_whole(self, gangs: Iterable[GangItems], budget: TimeBudget) -> None:
@@ -269,3 +276,17 @@ class GangRepair:
         while came and not builder.fits(item, home):
             builder.take(came.pop())
         builder.put(item, home)
+
+
+def _exchanged(nodes: dict[int, int | None], current: Assignment) -> dict[int, int | None]:
+    """Return ``nodes`` of replicas, exchanged so that as few as possible have the node that they had."""
+    # Others that have a node already come first: nobody else has to leave then.
+    others = sorted(nodes, key=lambda item: nodes[item] is None)
+    for item, home in ((item, node) for item, node in nodes.items() if node is not None and node == current[item]):
+        if nodes[item] != home:
+            continue
+        for other in others:
+            if home not in (current[other], nodes[other]):
+                nodes[item], nodes[other] = nodes[other], home
+                break
+    return nodes

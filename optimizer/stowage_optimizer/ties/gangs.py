@@ -64,6 +64,8 @@ def _domains(packing: Packing, key: str) -> tuple[int, ...]:
 class GangTie(Tie):
     """Of every gang enough pods have a node, or none."""
 
+    gregarious = True
+
     gangs: tuple[GangItems, ...]
 
     @property
@@ -114,12 +116,26 @@ class GangTie(Tie):
         return pins
 
     def write(self, packing: Packing, rows: Rows) -> None:
-        """Write a few rows for each gang."""
+        """Write a few rows for each gang, and what all nodes together have room for.
+
+        The latter follow from the room of each node, but solvers see from them alone which gangs cannot be whole
+        beside each other.
+        """
+        total = {
+            id(kind): rows.total_of([*kind.stay.values(), *kind.come.values()], kind.size)
+            for kinds in rows.kinds.values()
+            for kind in kinds
+        }
         for one in self.gangs:
             names = dict.fromkeys(packing.class_ids[item] for item in one.items)
             kinds = [kind for name in names for kind in rows.kinds.get(name, ())]
             if kinds:
-                _GangRows(one, kinds, rows).add(as_it_was=not one.sound(packing.current, packing.current))
+                totals = [total[id(kind)] for kind in kinds]
+                _GangRows(one, kinds, totals, rows).add(as_it_was=not one.sound(packing.current, packing.current))
+        every = [kind for kinds in rows.kinds.values() for kind in kinds]
+        for dimension, room in enumerate(_most_held(packing)):
+            terms = [(total[id(kind)], kind.demand[dimension]) for kind in every if kind.demand[dimension]]
+            rows.program.at_most(terms, room)
 
     def part(self, packing: Packing, members: Sequence[int], assignment: Assignment) -> Tie | None:
         """Count those that are elsewhere."""
@@ -164,17 +180,28 @@ def _domain_of(packing: Packing, gang: GangItems, proposal: Assignment, rng: Ran
     return frozenset(node for node, one in enumerate(domain_of) if one == domain and one != NOWHERE)
 
 
+def _most_held(packing: Packing) -> list[int]:
+    """Return what all pods together may take of each dimension: pods may stay where they ask for more than there is."""
+    held = [[0] * len(room) for room in packing.room]
+    for kind, home in zip(packing.kind_of, packing.current, strict=True):
+        if home is not None:
+            for dimension, amount in enumerate(kind.demand):
+                held[home][dimension] += amount
+    most = [map(max, room, amounts) for room, amounts in zip(packing.room, held, strict=True)]
+    return [sum(amounts) for amounts in zip(*most, strict=True)]
+
+
 class _GangRows:
     """Rows about one gang.
 
     Parameters
     ----------
-    kinds
-        The variables of its pods.
+    kinds, totals
+        The variables of its pods, and of how many of each kind have a node.
     """
 
-    def __init__(self, gang: GangItems, kinds: Sequence[KindVariables], rows: Rows) -> None:
-        self.gang, self.rows = gang, rows
+    def __init__(self, gang: GangItems, kinds: Sequence[KindVariables], totals: Sequence[int], rows: Rows) -> None:
+        self.gang, self.totals, self.rows = gang, totals, rows
         self.stay = [variable for kind in kinds for variable in kind.stay.values()]
         self.come = [variable for kind in kinds for variable in kind.come.values()]
         self.at = [
@@ -185,14 +212,14 @@ class _GangRows:
 
     def add(self, *, as_it_was: bool) -> None:
         """Add them; ``as_it_was`` if it may only stay so as an exception."""
-        gang, there = self.gang, [*self.stay, *self.come]
+        gang, there = self.gang, [(total, -1) for total in self.totals]
         if as_it_was and not gang.changed:
             self._add_exception()
         need = gang.least - len(gang.fixed)
         if gang.fixed:
-            self._at_most([(one, -1) for one in there], -need, unless=need)
+            self._at_most(there, -need, unless=need)
         else:
-            self._at_most([(self.rows.any_of(there), need), *((one, -1) for one in there)], 0, unless=need)
+            self._at_most([(self.rows.any_of(self.totals), need), *there], 0, unless=need)
         if gang.leaves_whole and self.running and not gang.changed:
             stays = [(one, -1) for one in self.stay]
             if gang.fixed:

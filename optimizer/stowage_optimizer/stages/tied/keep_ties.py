@@ -18,7 +18,7 @@ from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.stage import Stage
-from stowage_optimizer.stages.tied.exact import improved, manageable
+from stowage_optimizer.stages.tied.exact import countable, improved, manageable
 from stowage_optimizer.stages.tied.tie_checker import TieChecker
 from stowage_optimizer.strategies.strategy import Strategy
 
@@ -110,6 +110,8 @@ class _Moving:
         checker = TieChecker(self.packing, repairing, self.publish, self._hurry)
         if not self.packing.divisible or self._soon_filled():
             self._timed(checker.place_as_it_is)
+        if countable(self.packing) and self._exact(checker):
+            return checker.solution()
 
         looking_s = 0.0
 

@@ -116,8 +116,9 @@ class TieChecker:
     def solution(self) -> Solution:
         """Return the best with what is proved of it."""
         best = claimed(self._writer, self.best, self.easier)
-        if self._attested is not None and self._attested.assignment == self.best:
-            best = replace(best, tiers=tightest(best.tiers, self._attested.tiers))
+        if self._attested is not None:
+            attested = claimed(self._writer, self.best, self._attested)
+            best = replace(best, tiers=tightest(best.tiers, attested.tiers))
         return replace(best, gain_by_moves=self._curve(best))
 
     def _curve(self, best: Solution) -> tuple[GainPoint, ...]:
