@@ -10,7 +10,7 @@ import numpy as np
 from stowage_optimizer.constraints.device_bins import DeviceBins, device_bins
 from stowage_optimizer.constraints.disruption_budgets import Budgets, budgets_of
 from stowage_optimizer.constraints.eligibility import Eligibility
-from stowage_optimizer.constraints.refusals import refused_classes, refused_gangs
+from stowage_optimizer.constraints.refusals import Gangs, refused_classes, refused_gangs
 from stowage_optimizer.constraints.resources import Amounts, demand, dimensions, held_room, offer, scale
 from stowage_optimizer.constraints.shared_dimensions import (
     AntiAffinity,
@@ -27,11 +27,11 @@ LEAST_ROOM = -(2**60)
 """An over-committed node lacks more only by pods that no machine could hold."""
 
 
-def reduce_snapshot(snapshot: Snapshot, *, relations: bool = False, gangs: bool = False) -> Packing:
+def reduce_snapshot(snapshot: Snapshot, *, relations: bool = False, gangs: Gangs = Gangs.LEFT_ALONE) -> Packing:
     """Return the packing problem of ``snapshot``.
 
-    Without ``relations`` the classes that have affinity or spread are refused, without
-    ``gangs`` those of gangs. What ties the items to each other is not in it: see
+    Without ``relations`` the classes that have affinity or spread are refused, and those of
+    gangs as far as ``gangs`` says. What ties the items to each other is not in it: see
     `stowage_optimizer.ties.registry`.
 
     Pods of refused classes are left out: pending ones stay pending, running ones
@@ -44,7 +44,7 @@ def reduce_snapshot(snapshot: Snapshot, *, relations: bool = False, gangs: bool 
 class _Reduction:
     snapshot: Snapshot
     relational: bool
-    keeps_gangs: bool
+    gangs: Gangs
     anti_affinity: AntiAffinity = field(init=False)
     names: tuple[str, ...] = field(init=False)
     index: dict[str, int] = field(init=False)
@@ -78,7 +78,7 @@ class _Reduction:
             if refusal not in known:
                 known.append(refusal)
         # Half a gang is none: they come last.
-        of_gangs = refused_gangs(snapshot, self.refused, self.present, keeps_gangs=self.keeps_gangs)
+        of_gangs = refused_gangs(snapshot, self.refused, self.present, self.gangs)
         self.refused |= {class_id: [refusal] for class_id, refusal in of_gangs}
         self.budgets = budgets_of(snapshot)
 

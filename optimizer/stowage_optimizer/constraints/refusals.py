@@ -4,11 +4,13 @@ Anti-affinity works both ways: a pod that runs keeps away the pods its terms sel
 their classes are refused too.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
+from enum import Enum
 
 from stowage_optimizer.constraints.shared_dimensions import AntiAffinityRule
 from stowage_optimizer.model.pod_class import PodClass
+from stowage_optimizer.model.pods import TERMINATING
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
 
 
@@ -66,8 +68,31 @@ def _with_anti_affinity(snapshot: Snapshot, others: Sequence[AntiAffinityRule]) 
                 )
 
 
+class Gangs(Enum):
+    """What plans of a kind do with gangs.
+
+    `MOVED` is for plans in which each pod that has a node keeps one, and no other gets one: pods of a gang may move if
+    they need not do so together.
+    """
+
+    LEFT_ALONE = 0
+    MOVED = 1
+    WHOLE = 2
+
+
+def _short_gangs(snapshot: Snapshot) -> set[str]:
+    """Return the gangs of which too few pods run: no plan may change one without completing it."""
+    pods, classes = snapshot.pods, snapshot.classes
+    running = Counter(
+        classes[class_id].gang
+        for class_id, node, reason in zip(pods.class_id, pods.node, pods.immovable_reason, strict=True)
+        if node and reason != TERMINATING
+    )
+    return {name for name, gang in snapshot.gangs.items() if running[name] < gang.min_count}
+
+
 def refused_gangs(
-    snapshot: Snapshot, refused: Mapping[str, Sequence[Refusal]], present: Container[str], *, keeps_gangs: bool
+    snapshot: Snapshot, refused: Mapping[str, Sequence[Refusal]], present: Container[str], planned: Gangs
 ) -> Iterator[tuple[str, Refusal]]:
     """Yield each class that is left alone because of its gang, and why.
 
@@ -77,9 +102,8 @@ def refused_gangs(
         What is left alone for any other reason, by class.
     present
         The classes that have pods.
-    keeps_gangs
-        Whether the strategy knows of gangs.
     """
+    short = set[str]() if planned is not Gangs.MOVED else _short_gangs(snapshot)
     gangs: defaultdict[str, list[PodClass]] = defaultdict(list)
     for one in snapshot.classes.values() if snapshot.gangs else ():
         if one.gang and one.id in present:
@@ -87,7 +111,9 @@ def refused_gangs(
     for gang, members in gangs.items():
         first = next((one for one in members if one.id in refused), None)
         priorities = sorted({one.priority for one in members})
-        if not keeps_gangs:
+        of = snapshot.gangs[gang]
+        moves = planned is Gangs.MOVED and not (of.leaves_whole or of.topology_key or gang in short)
+        if planned is not Gangs.WHOLE and not moves:
             reason, detail = "gang", f"is of gang {gang}, and a plan of this kind may leave half a gang"
         elif first is not None:
             why = refused[first.id][0].reason

@@ -17,6 +17,9 @@ from stowage_optimizer.programs.solver import Offer, Outcome, run_cp_sat
 class LinearProgram:
     """Integer variables from 0 to ``upper``, and rows that they must meet, as a model of CP-SAT."""
 
+    relaxes = False
+    """See `run_cp_sat`."""
+
     def __init__(self) -> None:
         self.model = cp_model.CpModel()
         self.upper: list[int] = []
@@ -49,7 +52,7 @@ class LinearProgram:
         for variable, value in zip(self._variables, start, strict=True):
             self.model.add_hint(variable, value)
         self.model.maximize(self._sum(metric))
-        return run_cp_sat(self.model, self._variables, offer, budget, name="CP-SAT", began=began)
+        return run_cp_sat(self.model, self._variables, offer, budget, name="CP-SAT", began=began, relaxes=self.relaxes)
 
     def _sum(self, terms: Terms) -> cp_model.LinearExpr:
         return cp_model.LinearExpr.weighted_sum(

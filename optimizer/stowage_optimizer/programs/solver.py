@@ -54,6 +54,7 @@ def run_cp_sat(
     *,
     name: str,
     began: float,
+    relaxes: bool = False,
 ) -> Outcome:
     """Solve ``model``, and offer the values of ``variables`` in each better solution.
 
@@ -63,6 +64,8 @@ def run_cp_sat(
         Who solves what, for messages.
     began
         When the time began that is charged.
+    relaxes
+        Whether linear relaxations lead the search, in one thread.
 
     Raises
     ------
@@ -71,6 +74,8 @@ def run_cp_sat(
     """
     solver = cp_model.CpSolver()
     _configure(solver, budget)
+    if relaxes:
+        solver.parameters.num_workers, solver.parameters.linearization_level = 1, 2
     status = solver.solve(model, _Listener(variables, offer))
     if status in (cp_model.INFEASIBLE, cp_model.MODEL_INVALID):
         raise SolverContradictionError(name, solver.status_name(status))

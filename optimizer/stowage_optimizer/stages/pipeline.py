@@ -9,6 +9,7 @@ from functools import cached_property
 
 from stowage_optimizer.constraints.preferences import has_preferences
 from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.constraints.refusals import Gangs
 from stowage_optimizer.model.options import Objective
 from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.snapshot import Snapshot
@@ -36,10 +37,10 @@ class Packings:
     Parameters
     ----------
     gangs
-        Whether they have the pods of gangs.
+        Which pods of gangs they have.
     """
 
-    def __init__(self, snapshot: Snapshot, *, gangs: bool = True) -> None:
+    def __init__(self, snapshot: Snapshot, *, gangs: Gangs = Gangs.WHOLE) -> None:
         self.snapshot = snapshot
         self._gangs = gangs
         self.demanding = any(one.demanding for one in snapshot.classes.values())
@@ -47,18 +48,21 @@ class Packings:
     @cached_property
     def plain(self) -> Packing:
         """The problem without the pods that have demands on other pods."""
-        return with_ties(reduce_snapshot(self.snapshot, gangs=self._gangs))
+        return self._with_ties(reduce_snapshot(self.snapshot, gangs=self._gangs))
 
     @cached_property
     def related(self) -> Packing:
         """The problem with them."""
         if not self.demanding:
             return self.plain
-        return with_ties(reduce_snapshot(self.snapshot, relations=True, gangs=self._gangs))
+        return self._with_ties(reduce_snapshot(self.snapshot, relations=True, gangs=self._gangs))
 
-    def without_gangs(self) -> "Packings":
-        """Return the problems without the pods of gangs."""
-        return Packings(self.snapshot, gangs=False) if self.snapshot.gangs else self
+    def _with_ties(self, packing: Packing) -> Packing:
+        return with_ties(packing, gangs=self._gangs is Gangs.WHOLE)
+
+    def with_gangs(self, gangs: Gangs) -> "Packings":
+        """Return the problems with some of the pods of gangs."""
+        return Packings(self.snapshot, gangs=gangs) if self.snapshot.gangs else self
 
     @property
     def waiting(self) -> bool:
@@ -119,12 +123,12 @@ def _stages(strategy: Strategy, packings: Packings, budget: TimeBudget) -> Itera
     """Yield the stages that an answer needs."""
     pods = len(packings.snapshot.pods)
     if budget.options.objective is Objective.CONSOLIDATE:
-        plain = packings.without_gangs().plain
-        yield Search(Consolidate(packings.related), plain)
-        yield DisruptCheapest(plain)
+        moved = packings.with_gangs(Gangs.MOVED)
+        yield Search(Consolidate(packings.related), moved.plain)
+        yield DisruptCheapest(moved.plain)
         return
     if getattr(strategy, "is_self_contained", False):
-        yield Search(strategy, packings.without_gangs().related)
+        yield Search(strategy, packings.with_gangs(Gangs.LEFT_ALONE).related)
         return
     if not packings.waiting:
         yield Search(strategy, packings.plain)

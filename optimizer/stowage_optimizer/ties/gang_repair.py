@@ -24,6 +24,9 @@ class GangItems:
         By node the domain that all of its pods share, `NOWHERE` where there is none; empty if they may be anywhere.
     changed
         Whether its other pods are elsewhere than they were, so that it cannot stay as it was.
+    stays, left
+        Whether a pod of it that runs, and is not among its items, stays; or has left its node. If they leave as a
+        whole, the items have to do the same.
     """
 
     items: tuple[int, ...]
@@ -32,11 +35,13 @@ class GangItems:
     leaves_whole: bool = False
     domain_of: tuple[int, ...] = ()
     changed: bool = False
+    stays: bool = False
+    left: bool = False
 
     @property
     def keeps_some(self) -> bool:
         """Whether it cannot leave as a whole."""
-        return bool(self.fixed) and (self.leaves_whole or len(self.fixed) < self.least)
+        return (self.leaves_whole and self.stays) or 0 < len(self.fixed) < self.least
 
     def running(self, current: Assignment) -> list[int]:
         """Return the items that have a node now."""
@@ -65,8 +70,8 @@ class GangItems:
         if not self.leaves_whole:
             return True
         running = self.running(current)
-        stays = sum(assignment[one] == current[one] for one in running)
-        return stays == len(running) or not (stays or self.fixed)
+        stay = sum(assignment[one] == current[one] for one in running)
+        return (stay == len(running) and not self.left) or not (stay or self.stays)
 
 
 def fullness(gang: GangItems, assignment: Assignment) -> float:
@@ -93,7 +98,7 @@ class GangRepair:
         """Make room first, then see to those of high priority and those that lack least."""
         current, kind_of = self.packing.current, self.packing.kind_of
         ranked = sorted(broken, key=lambda one: (-kind_of[one.items[0]].priority, -fullness(one, self.wanted)))
-        left = [one for one in ranked if not (one.leaves_whole and not one.fixed and self._exchange(one))]
+        left = [one for one in ranked if not (one.leaves_whole and not one.stays and self._exchange(one))]
         for one in left:
             for item in one.items:
                 if current[item] is None:
@@ -138,7 +143,7 @@ class GangRepair:
 
     def _settle(self, gang: GangItems, *, complete: bool) -> None:
         current, running = self.packing.current, gang.running(self.packing.current)
-        away = gang.leaves_whole and not gang.fixed
+        away = gang.leaves_whole and not gang.stays
         homeless = [item for item in running if gang.leaves_whole or self.builder.node_of(item) is None]
         for item in homeless:
             self.builder.take(item)
@@ -249,8 +254,8 @@ class GangRepair:
     def _nodes_of(self, items: Sequence[int], nodes: Collection[int] | None) -> Iterator[int]:
         """Yield where they may come to, first where they were wanted."""
         eligible = self.packing.kind_of[items[0]].eligible
-        first = dict.fromkeys(node for item in items if (node := self.wanted[item]) is not None)
-        for node in (*first, *(one for one in eligible if one not in first)):
+        wanted = {node for item in items if (node := self.wanted[item]) is not None}
+        for node in sorted(eligible, key=lambda one: one not in wanted):
             if nodes is None or node in nodes:
                 yield node
 

@@ -45,6 +45,7 @@ def gang_tie(packing: Packing) -> Tie | None:
             gang.min_count,
             gang.leaves_whole,
             _domains(packing, gang.topology_key),
+            stays=bool(fixed[name]),
         )
         for name, gang in snapshot.gangs.items()
         if items[name] and (gang.min_count > 1 or gang.leaves_whole or gang.topology_key)
@@ -139,19 +140,22 @@ class GangTie(Tie):
 
     def part(self, packing: Packing, members: Sequence[int], assignment: Assignment) -> Tie | None:
         """Count those that are elsewhere."""
-        number = {index: at for at, index in enumerate(members)}
-        left = []
+        number, current = {index: at for at, index in enumerate(members)}, packing.current
+        parts = []
         for one in self.gangs:
-            others = [item for item in one.items if item not in number]
-            left.append(
+            others = {item: assignment[item] for item in one.items if item not in number}
+            run = [item for item in others if current[item] is not None]
+            parts.append(
                 replace(
                     one,
                     items=tuple(number[item] for item in one.items if item in number),
-                    fixed=(*one.fixed, *(node for item in others if (node := assignment[item]) is not None)),
-                    changed=one.changed or any(assignment[item] != packing.current[item] for item in others),
+                    fixed=(*one.fixed, *(node for node in others.values() if node is not None)),
+                    changed=one.changed or any(node != current[item] for item, node in others.items()),
+                    stays=one.stays or any(others[item] == current[item] for item in run),
+                    left=one.left or any(others[item] != current[item] for item in run),
                 )
             )
-        gangs = tuple(one for one in left if one.items)
+        gangs = tuple(one for one in parts if one.items)
         return GangTie(gangs) if gangs else None
 
     def leaving(self, packing: Packing, assignment: Assignment) -> Iterator[Leaving]:
@@ -220,9 +224,11 @@ class _GangRows:
             self._at_most(there, -need, unless=need)
         else:
             self._at_most([(self.rows.any_of(self.totals), need), *there], 0, unless=need)
-        if gang.leaves_whole and self.running and not gang.changed:
+        if gang.leaves_whole and self.running:
             stays = [(one, -1) for one in self.stay]
-            if gang.fixed:
+            if gang.left:
+                self._at_most([(one, 1) for one in self.stay], 0)
+            elif gang.stays:
                 self._at_most(stays, -self.running)
             else:
                 self._at_most([(self.rows.any_of(self.stay), self.running), *stays], 0)

@@ -15,9 +15,10 @@ TIES: tuple[Callable[[Packing], Tie | None], ...] = (device_tie, budget_tie, gan
 """Each returns what ties the pods of a problem, or nothing; a new kind of tie is one more."""
 
 
-def with_ties(packing: Packing) -> Packing:
-    """Return ``packing`` with all that ties its pods."""
-    return replace(packing, ties=tuple(tie for make in TIES if (tie := make(packing)) is not None))
+def with_ties(packing: Packing, *, gangs: bool = True) -> Packing:
+    """Return ``packing`` with all that ties its pods; without ``gangs`` nothing can break one."""
+    makers = (make for make in TIES if gangs or make is not gang_tie)
+    return replace(packing, ties=tuple(tie for make in makers if (tie := make(packing)) is not None))
 
 
 def within_limits(packing: Packing, limits: Limits) -> Packing:

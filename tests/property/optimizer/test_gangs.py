@@ -1,5 +1,7 @@
 """Whatever gangs there are, plans keep them, and are the best of all that do."""
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from random import Random
 
@@ -9,8 +11,15 @@ from packing_oracle import items_of
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import decoded
 
+from stowage_optimizer.assignments.subproblem import restricted
 from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.constraints.refusals import Gangs
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Packing
+from stowage_optimizer.model.tie import keeps_ties
+from stowage_optimizer.model.time_budget import TimeBudget
+from stowage_optimizer.stages.tied.exact import improved
 from stowage_optimizer.ties.registry import with_ties
 from stowage_optimizer.verify import verify_plan
 
@@ -71,7 +80,7 @@ def test_the_tie_and_the_checker_agree_with_the_rule_on_any_plan(first: int) -> 
     broken = 0
     for seed in range(first, first + 20):
         rng, snapshot = Random(seed), random_snapshot(seed)  # noqa: S311 - not for secrets
-        packing = with_ties(reduce_snapshot(decoded(snapshot), gangs=True))
+        packing = with_ties(reduce_snapshot(decoded(snapshot), gangs=Gangs.WHOLE))
         number = {name: node for node, name in enumerate(packing.node_names)}
         for _ in range(PLANS):
             where = {
@@ -85,6 +94,41 @@ def test_the_tie_and_the_checker_agree_with_the_rule_on_any_plan(first: int) -> 
             assert ("gang" in {one.rule for one in found}) != kept
             broken += not kept
     assert 20 < broken < 20 * PLANS - 20
+
+
+def test_a_part_of_a_problem_keeps_gangs_just_if_the_whole_does() -> None:
+    """Whatever the others do; and the exact search accepts a start that does, or nothing would be possible."""
+    kept = tried = 0
+    for seed in range(CHECKED):
+        rng, snapshot = Random(seed), random_snapshot(seed)  # noqa: S311 - not for secrets
+        packing = with_ties(reduce_snapshot(decoded(snapshot), gangs=Gangs.WHOLE))
+        budget = TimeBudget.begin(SolveOptions(deterministic=True, time_limit_s=1), lambda: 0.0)
+        nodes = range(len(packing.node_names))
+        for _ in range(PLANS):
+            others = tuple(rng.choice([home, home, None, *nodes]) for home in packing.current)
+            members = [item for item in range(len(others)) if rng.random() < 1 / 2]
+            part = restricted(packing, members, others)
+            changed, start = list(others), list[int | None]()
+            for item in members:
+                start.append(rng.choice([others[item], None, packing.current[item], *nodes]))
+                changed[item] = start[-1]
+            touched = [one for tie in packing.ties for one in tie.gangs if {*one.items} & {*members}]
+            keeps_them = all(one.kept(packing.current, changed) for one in touched)
+            assert keeps_ties(part, tuple(start)) == keeps_them
+            tried += 1
+            if keeps_them and part.ties and fits(packing, changed):
+                kept += 1
+                improved(part, tuple(start), 0, budget)
+    assert 100 < kept < tried / 2
+
+
+def fits(packing: Packing, assignment: Sequence[int | None]) -> bool:
+    """Return whether all nodes have room for what is on them."""
+    used = Counter[int]()
+    for kind, node in zip(packing.kind_of, assignment, strict=True):
+        if node is not None:
+            used[node] += kind.demand[0]
+    return all(used[node] <= room[0] for node, room in enumerate(packing.room))
 
 
 @pytest.mark.parametrize("strategy", ["lexicographic", "first-fit-decreasing"])

@@ -9,6 +9,7 @@ from snapshot_builder import SnapshotBuilder, figure_1
 from solving_in_process import decoded, finished_answer_to
 
 from stowage_optimizer.constraints.reduction import reduce_snapshot
+from stowage_optimizer.constraints.refusals import Gangs
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.verify import verify_plan
 
@@ -22,7 +23,7 @@ def two_classes() -> SnapshotBuilder:
     return builder.gang("job", "driver", "worker", least=2)
 
 
-def refusals(builder: SnapshotBuilder, *, gangs: bool = True) -> dict[str, str]:
+def refusals(builder: SnapshotBuilder, *, gangs: Gangs = Gangs.WHOLE) -> dict[str, str]:
     """Return the reason for each subject that is refused."""
     packing = reduce_snapshot(decoded(builder.message), gangs=gangs)
     assert {*packing.class_ids} == {"driver", "worker", "class-x"} - {
@@ -60,7 +61,7 @@ def test_a_gang_of_several_priorities_is_left_alone() -> None:
 
 
 def test_gangs_are_refused_by_name_where_nobody_keeps_them() -> None:
-    assert refusals(two_classes(), gangs=False) == {"class driver": "gang", "class worker": "gang"}
+    assert refusals(two_classes(), gangs=Gangs.LEFT_ALONE) == {"class driver": "gang", "class worker": "gang"}
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,7 @@ def test_gangs_are_refused_by_name_where_nobody_keeps_them() -> None:
 def test_plans_that_may_leave_half_a_gang_leave_gangs_alone(asked: pb.SolveOptions) -> None:
     """A strategy that fills batches, and the emptying of nodes."""
     builder = two_classes().node("b", cpu_milli=9).pod("y", cpu_milli=1, node="b")
+    builder.message.gangs[0].leaves_whole = True
     asked.time_limit_s = 2
     asked.deterministic = True
 
@@ -81,6 +83,25 @@ def test_plans_that_may_leave_half_a_gang_leave_gangs_alone(asked: pb.SolveOptio
     }
     where = outcome(builder.message, answer.plan)
     assert (where["d"], where["w"]) == ("a", "")
+    assert verify_plan(builder.message, answer.plan, pb.POLICY_STRICT, asked) == []
+
+
+@pytest.mark.parametrize("together", ["whole", "domain", "short", ""])
+def test_nodes_are_emptied_of_gangs_whose_pods_may_move_one_by_one(together: str) -> None:
+    """Not of one that leaves whole, shares a domain, or is short of pods: no plan of this kind completes it."""
+    builder = SnapshotBuilder().node("a", cpu_milli=9).node("b", cpu_milli=9)
+    builder.pod_class("worker", cpu_milli=1)
+    builder.pod("w", of="worker", node="a").pod("v", of="worker", node="b").pod("x", cpu_milli=1, node="b")
+    builder.gang("job", "worker", least=3 if together == "short" else 2, whole=together == "whole")
+    if together == "domain":
+        builder.message.gangs[0].topology_key = "rack"
+    asked = pb.SolveOptions(objective=pb.OBJECTIVE_CONSOLIDATE, time_limit_s=2, deterministic=True)
+
+    answer = finished_answer_to(builder.message, asked)
+
+    where = outcome(builder.message, answer.plan)
+    assert [one.reason for one in answer.refusals] == (["gang"] if together else [])
+    assert len(set(where.values())) == (2 if together else 1)
     assert verify_plan(builder.message, answer.plan, pb.POLICY_STRICT, asked) == []
 
 

@@ -9,7 +9,7 @@ from gang_recordings import RECORDINGS, GangRecording
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import finished_answer_to
 
-from benchmarks.gangs.generator import make_instance
+from benchmarks.gangs.generator import THREADS, make_instance
 from benchmarks.gangs.outcome import outcome_of, where_after
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
@@ -133,3 +133,39 @@ def test_no_fewer_pods_come_in_gangs_than_the_stock_scheduler_places(seed: int, 
     plan = finished_answer_to(instance.snapshot(), asked).plan
 
     assert outcome_of(instance, where_after(instance, plan), ()).gang_pods >= stock
+
+
+def test_a_gang_that_leaves_whole_exchanges_nodes_before_it_is_evicted() -> None:
+    """kueue#5243: eight GPUs of one node are needed, and gangs lie across all nodes; only one of them has to go."""
+    asked = pb.SolveOptions(strategy="lexicographic", seed=1, deterministic=True, time_limit_s=5)
+    kueue = THREADS[0]
+
+    plan = finished_answer_to(kueue.snapshot(), asked).plan
+
+    assert (len(plan.placements), len(plan.moves), len(plan.evictions)) == (1, 12, 4)
+    assert plan.optimal
+
+
+@pytest.mark.parametrize(("seed", "placed"), [(1, (63, 163, 235)), (6, (5, 68, 96)), (18, (68, 215, 243))])
+def test_what_gangs_leave_room_for_is_proved_where_their_parts_would_find_more(
+    seed: int, placed: tuple[int, ...]
+) -> None:
+    """Counted pod by pod, all nodes together have room for more; but not for one more gang that is whole."""
+    asked = pb.SolveOptions(strategy="lexicographic", seed=1, deterministic=True, time_limit_s=5)
+
+    answer = finished_answer_to(make_instance(seed).snapshot(), asked)
+
+    assert tuple(tier.placed for tier in answer.plan.tiers) == placed
+    assert answer.plan.optimal
+    assert verify_plan(make_instance(seed).snapshot(), answer.plan, pb.POLICY_STRICT, asked) == []
+
+
+@pytest.mark.parametrize(("seed", "placed"), [(4, (218, 379, 742)), (9, (436, 702, 1100))])
+def test_gangs_find_room_part_by_part_on_a_hundred_nodes(seed: int, placed: tuple[int, ...]) -> None:
+    """Too many pods for the exact search at once: without parts, dozens of them stayed without a node."""
+    asked = pb.SolveOptions(strategy="lexicographic", seed=1, deterministic=True, time_limit_s=5)
+
+    answer = finished_answer_to(make_instance(seed).snapshot(), asked)
+
+    assert tuple(tier.placed for tier in answer.plan.tiers) == placed
+    assert verify_plan(make_instance(seed).snapshot(), answer.plan, pb.POLICY_STRICT, asked) == []

@@ -21,20 +21,21 @@ from stowage_optimizer.programs.tiers import TierLoop
 MOST_PAIRS = 20_000
 """Pairs of pod and node, or of domains, beyond which it is not worth trying."""
 
-FEW_COUNTS = 2_000
-"""Pairs of kind and node up to which CP-SAT mostly finds the best plan for gangs in a second."""
+FEW_COUNTS, MOST_COUNTS = 600, 6_000
+"""Pairs of kind and node up to which CP-SAT mostly finds the best plan for gangs in a second, whatever it begins with;
+and beyond which it is not worth trying, either."""
 
 
 def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
     """Return whether pods are tied, and the problem small enough to be written down."""
-    pairs = len(packing.current) * len(packing.node_names)
-    return bool(packing.ties) and max(pairs, sum(tie.rows for tie in packing.ties)) <= most
+    pairs, rows = len(packing.current) * len(packing.node_names), sum(tie.rows for tie in packing.ties)
+    return bool(packing.ties) and rows <= most and (pairs <= most or countable(packing))
 
 
-def countable(packing: Packing) -> bool:
-    """Return whether the exact search is better begun with: pods come in gangs, and are few when counted by kind."""
-    few = len(packing.kinds) * len(packing.node_names) <= FEW_COUNTS
-    return few and any(tie.gregarious for tie in packing.ties) and manageable(packing)
+def countable(packing: Packing, most: int = MOST_COUNTS) -> bool:
+    """Return whether pods come in gangs, and are few when counted by kind."""
+    counts = len(packing.kinds) * len(packing.node_names)
+    return counts <= most and any(tie.gregarious for tie in packing.ties)
 
 
 @dataclass(slots=True)

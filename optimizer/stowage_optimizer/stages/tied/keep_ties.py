@@ -5,6 +5,9 @@ ties: what is proved then is a bound with all of them too, and a plan that happe
 keep them is as good as proved. Where it does not, pods are pinned so that an answer is
 likely to keep every tie, and the problem is solved again, with other pins each time.
 Small problems are then solved exactly.
+
+With gangs hardly any plan happens to keep the ties. So the exact search comes first if
+the problem is small enough for it.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -18,7 +21,7 @@ from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.solution import Publish, Solution
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.stage import Stage
-from stowage_optimizer.stages.tied.exact import countable, improved, manageable
+from stowage_optimizer.stages.tied.exact import FEW_COUNTS, countable, improved, manageable
 from stowage_optimizer.stages.tied.tie_checker import TieChecker
 from stowage_optimizer.strategies.strategy import Strategy
 
@@ -27,6 +30,9 @@ EASIER_SHARE = 0.7
 
 LIMITED_SHARE = 0.9
 """The same where limits alone tie them, besides what the strategy knows of: mostly they are in nobody's way."""
+
+COUNTABLE_SHARE = 0.35
+"""The same where the exact search is better than rounds."""
 
 MOST_FILLED_PAIRS = 2_000_000
 """Pairs of waiting pod and node that are looked through in about a tenth of a second:
@@ -110,7 +116,7 @@ class _Moving:
         checker = TieChecker(self.packing, repairing, self.publish, self._hurry)
         if not self.packing.divisible or self._soon_filled():
             self._timed(checker.place_as_it_is)
-        if countable(self.packing) and self._exact(checker):
+        if countable(self.packing, FEW_COUNTS) and self._exact(checker):
             return checker.solution()
 
         looking_s = 0.0
@@ -135,7 +141,7 @@ class _Moving:
             if not (checker.easier.optimal or self._exact(checker)):
                 self._try_again(checker)
             return
-        if manageable(self.packing, AT_ONCE_PAIRS) and self._exact(checker):
+        if (manageable(self.packing, AT_ONCE_PAIRS) or countable(self.packing)) and self._exact(checker):
             return
         idle, tried = 0, False
         for packing, share in self._rounds(checker):
@@ -231,6 +237,8 @@ class _Moving:
         """Return the part of the time limit for the problem without ties."""
         limit_s = self.budget.limit_s
         share = LIMITED_SHARE if all(tie.native for tie in self._given.ties) else EASIER_SHARE
+        if countable(self.packing):
+            share = COUNTABLE_SHARE
         if self.budget.deterministic or not limit_s:
             return share
         # Reading the snapshot has taken some of it, and repairing the plan takes some.
