@@ -44,8 +44,7 @@ type classes struct {
 	requests map[string]*contract.DeviceRequest
 	// groups are the pod groups, by their IDs.
 	groups map[string]*group
-	// countsDevices: a pod counts by what it asks for.
-	countsDevices bool
+	rules  *Rules
 }
 
 func (c *classes) of(id string, known *known) *class {
@@ -56,7 +55,7 @@ func (c *classes) of(id string, known *known) *class {
 			budgets: c.budgets.of(pod)}
 		c.addGroup(found.message, pod)
 		c.addRequests(found.message, pod)
-		if c.countsDevices {
+		if c.rules.CountsDevices {
 			found.message.Worth = worthOf(c.book.HundredthsOfDevices(pod))
 		}
 		if !found.seal() {

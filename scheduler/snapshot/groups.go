@@ -48,15 +48,17 @@ type group struct {
 	scheduler string
 	policy    v1.PreemptionPolicy
 	refused   sets.Set[string]
+	// size is how many pods a group of another project says that it has, pods and finished are how many there are.
+	size, pods, finished int32
 }
 
 // groupsOf are the groups of the pods, by their IDs; nil for one that the scheduler does not know. A pod counts although no
 // plan may place it, as the scheduler tries a group whole or not at all.
 func groupsOf(find Groups, lists ...[]*v1.Pod) map[string]*group {
-	if find == nil {
-		return nil
-	}
 	found := map[string]*group{}
+	if find == nil {
+		return found
+	}
 	for _, pods := range lists {
 		for _, pod := range pods {
 			if !IsInGroup(pod) || podutil.IsPodTerminal(pod) {
@@ -98,6 +100,18 @@ func (g *group) add(pod *v1.Pod) {
 	g.refuse(podGroupGated, len(pod.Spec.SchedulingGates) > 0) // a pod with a node has none
 }
 
+// addOfOthers adds a pod of a group that the scheduler does not know, and its size by the pod's annotation.
+func (g *group) addOfOthers(pod *v1.Pod, size int32) {
+	g.size = max(g.size, size)
+	if podutil.IsPodTerminal(pod) {
+		g.finished++
+		return
+	}
+	g.pods++
+	g.refuse(podGroupScheduler, pod.Spec.SchedulerName != g.scheduler)
+	g.refuse(podGroupGated, len(pod.Spec.SchedulingGates) > 0)
+}
+
 func (g *group) refuse(reason string, applies bool) {
 	if applies {
 		g.refused.Insert(reason)
@@ -108,13 +122,10 @@ func preemptionPolicyOf(pod *v1.Pod) v1.PreemptionPolicy {
 	return ptr.Deref(pod.Spec.PreemptionPolicy, v1.PreemptLowerPriority)
 }
 
-// refusedInGroup names why no plan contains the pod because of its group. sharesDevices: it needs devices that pods share
-// or that overlap.
-func refusedInGroup(pod *v1.Pod, of *group, sharesDevices bool) []string {
-	switch {
-	case !IsInGroup(pod):
-		return nil
-	case of == nil:
+// refusedInGroup names why no plan contains the pods of the group. sharesDevices: one needs devices that pods share or that
+// overlap.
+func refusedInGroup(of *group, sharesDevices bool) []string {
+	if of == nil {
 		return []string{podGroup}
 	}
 	refused := sets.List(of.refused)
@@ -126,12 +137,15 @@ func refusedInGroup(pod *v1.Pod, of *group, sharesDevices bool) []string {
 
 // addGroup adds to the class which gang its pods are of, and why no plan contains them because of that.
 func (c *classes) addGroup(message *contract.PodClass, pod *v1.Pod) {
-	id := GroupOf(pod)
+	id := c.rules.Gang(pod)
+	if id == "" {
+		return
+	}
 	of := c.groups[id]
 	if of != nil {
 		message.Gang = id
 	}
-	message.Unsupported = append(message.Unsupported, refusedInGroup(pod, of, len(message.DeviceRequests) > 0)...)
+	message.Unsupported = append(message.Unsupported, refusedInGroup(of, len(message.DeviceRequests) > 0)...)
 }
 
 // gangs are those that classes name, in order. The pods of any group are a gang, of which one pod is enough if the group

@@ -37,7 +37,7 @@ func (r readLabels) add(namespace string, keys ...string) {
 // selectedLabels are the keys of all labels that selectors of the cluster read. They count in the namespaces that a
 // selector can reach: else a selector of one tenant could make a class of every pod of all others.
 func selectedLabels(input Input, pods []*known) readLabels {
-	read := readLabels{everywhere: sets.New[string]().Union(input.Labels), in: map[string]sets.Set[string]{}}
+	read := readLabels{everywhere: input.Rules.groupLabels().Union(input.Labels), in: map[string]sets.Set[string]{}}
 	selected := map[string][]string{} // namespaces by their selector
 	for _, pod := range pods {
 		for _, one := range pod.reads {

@@ -50,6 +50,8 @@ type Rules struct {
 	InTurn bool
 	// CountsDevices has pods count by the devices that they ask for where the pods of a tier with a node are counted.
 	CountsDevices bool
+	// GroupKinds are the groups of other projects of which plans place all pods or none.
+	GroupKinds []GroupKind
 }
 
 // Scope selects by label the nodes that pods may leave and go to, and the namespaces of the pods. Nil selects all.

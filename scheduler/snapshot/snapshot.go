@@ -248,7 +248,8 @@ func (s *Snapshot) addPods(input Input, cache *Cache, budgets *budgetIndex) {
 	s.Classes = cache.use(selectedLabels(input, pods))
 	found := &classes{by: s.Classes, namespaces: input.Namespaces, volumes: input.Volumes, budgets: budgets,
 		book: cache.book, found: map[string]*class{}, requests: map[string]*contract.DeviceRequest{},
-		groups: groupsOf(input.Groups, input.Pods, input.Untried), countsDevices: input.Rules.CountsDevices}
+		groups: groupsOf(input.Groups, input.Pods, input.Untried), rules: &input.Rules}
+	addGroupsOfOthers(found.groups, &input.Rules, input.Pods, input.Untried)
 	namespaces := make(map[string]*v1.Namespace, len(input.Namespaces))
 	for _, one := range input.Namespaces {
 		namespaces[one.Name] = one

@@ -29,9 +29,13 @@ const (
 
 // unsupported names what the pod needs beyond the contract.
 func unsupported(pod *v1.Pod, book *resources.Book, groups Groups) []string {
-	devices, of := book.Devices(pod), groupsOf(groups, []*v1.Pod{pod})[GroupOf(pod)]
-	return slices.Concat(unsupportedBySpec(pod, book.CountsDevices()), devices.Refused,
-		refusedInGroup(pod, of, len(devices.Requests) > 0))
+	devices := book.Devices(pod)
+	refused := slices.Concat(unsupportedBySpec(pod, book.CountsDevices()), devices.Refused)
+	if !IsInGroup(pod) {
+		return refused
+	}
+	of := groupsOf(groups, []*v1.Pod{pod})[GroupOf(pod)]
+	return append(refused, refusedInGroup(of, len(devices.Requests) > 0)...)
 }
 
 func unsupportedBySpec(pod *v1.Pod, countsDevices bool) []string {

@@ -90,7 +90,7 @@ func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 	// In this order a pod whose binding completes meanwhile is seen twice, not missed.
 	reserved := v.InFlight()
 	pods := every(v.pods.List)
-	include = v.together(pods, include)
+	include = together(&rules, pods, include)
 	var untried []*v1.Pod
 	pods = slices.DeleteFunc(pods, func(pod *v1.Pod) bool {
 		_, placed := reserved[pod.UID]
@@ -108,21 +108,19 @@ func (v *View) SnapshotUnder(rules snapshot.Rules, id string, include func(*v1.P
 	})
 }
 
-// together has the condition select the waiting pods of a group all if it selects one: the scheduler tries them together,
-// also one that has come since it tried the others.
-func (v *View) together(pods []*v1.Pod, include func(*v1.Pod) bool) func(*v1.Pod) bool {
-	if v.Groups == nil {
-		return include
-	}
+// together has the condition select the waiting pods of a gang all if it selects one, also one that has come since the
+// scheduler tried the others.
+func together(rules *snapshot.Rules, pods []*v1.Pod, include func(*v1.Pod) bool) func(*v1.Pod) bool {
 	whole := sets.New[string]()
 	for _, pod := range pods {
-		if snapshot.IsInGroup(pod) && pod.Spec.NodeName == "" && include(pod) {
-			whole.Insert(snapshot.GroupOf(pod))
+		if pod.Spec.NodeName == "" && include(pod) {
+			whole.Insert(rules.Gang(pod))
 		}
 	}
-	return func(pod *v1.Pod) bool {
-		return include(pod) || snapshot.IsInGroup(pod) && whole.Has(snapshot.GroupOf(pod))
+	if whole.Delete(""); len(whole) == 0 {
+		return include
 	}
+	return func(pod *v1.Pod) bool { return include(pod) || whole.Has(rules.Gang(pod)) }
 }
 
 // NodeState is the state of a node as it is in snapshots.

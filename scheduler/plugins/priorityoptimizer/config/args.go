@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -124,6 +125,9 @@ type PriorityOptimizerArgs struct {
 	DryRunReplacements bool `json:"dryRunReplacements,omitempty"`
 	// CoolDownSeconds is how long a workload is left alone after a plan has moved one of its pods.
 	CoolDownSeconds float64 `json:"coolDownSeconds,omitempty"`
+	// GroupKinds are further groups of other projects of which plans place all pods or none; one with the name of a known
+	// kind replaces it.
+	GroupKinds []snapshot.GroupKind `json:"groupKinds,omitempty"`
 	// Limits bound the disruptions of one plan, and their rate.
 	Limits Limits `json:"limits,omitempty"`
 }
@@ -223,6 +227,7 @@ func (a *PriorityOptimizerArgs) Rules(schedulerName string) snapshot.Rules {
 		KeepRollouts:        !a.EvictDuringRollout,
 		Namespaces:          selectorOf(a.NamespaceSelector),
 		CountsDevices:       a.Maximize == packingplan.Devices,
+		GroupKinds:          snapshot.GroupKinds(a.GroupKinds),
 	}
 }
 
@@ -347,6 +352,27 @@ func validateWords(args *PriorityOptimizerArgs) field.ErrorList {
 	for i, namespace := range args.ProtectedNamespaces {
 		for _, message := range validation.IsDNS1123Label(namespace) {
 			errs = append(errs, field.Invalid(field.NewPath("protectedNamespaces").Index(i), namespace, message))
+		}
+	}
+	return append(errs, validateGroupKinds(args.GroupKinds)...)
+}
+
+func validateGroupKinds(kinds []snapshot.GroupKind) field.ErrorList {
+	var errs field.ErrorList
+	for i, kind := range kinds {
+		at := field.NewPath("groupKinds").Index(i)
+		for _, message := range validation.IsDNS1123Subdomain(strings.ToLower(kind.Name)) {
+			errs = append(errs, field.Invalid(at.Child("name"), kind.Name, message))
+		}
+		for j, key := range kind.Labels {
+			for _, message := range validation.IsQualifiedName(key) {
+				errs = append(errs, field.Invalid(at.Child("labels").Index(j), key, message))
+			}
+		}
+		for _, message := range validation.IsQualifiedName(kind.SizeAnnotation) {
+			if kind.SizeAnnotation != "" {
+				errs = append(errs, field.Invalid(at.Child("sizeAnnotation"), kind.SizeAnnotation, message))
+			}
 		}
 	}
 	return errs

@@ -39,14 +39,15 @@ func TestArgsValidationReportsAllFaultsAtOnce(t *testing.T) {
 		"batchPods": 0, "batchSeconds": 0,
 		"timeLimitSeconds": 0, "planTimeoutSeconds": 0, "workers": -2, "seed": -1, "historyLimit": 0,
 		"maxGracePeriodSeconds": -1,
-		"protectedNamespaces": ["Bad_Name"], "timeLimit": 4, "seed": 2}`))
+		"protectedNamespaces": ["Bad_Name"], "groupKinds": [{"labels": ["not a key"], "sizeAnnotation": "/"}], "timeLimit": 4, "seed": 2}`))
 
 	if err == nil {
 		t.Fatal("want an error")
 	}
 	for _, field := range []string{"apiVersion", "kind", "socket", "trigger", "policy", "maximize", "strategy",
 		"settleSeconds", "intervalSeconds", "batchPods", "batchSeconds", "timeLimitSeconds", "planTimeoutSeconds", "workers",
-		"historyLimit", "maxGracePeriodSeconds", "protectedNamespaces[0]", "timeLimit:", "seed"} {
+		"historyLimit", "maxGracePeriodSeconds", "protectedNamespaces[0]", "groupKinds[0].name",
+		"groupKinds[0].labels[0]", "groupKinds[0].sizeAnnotation", "timeLimit:", "seed"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("no error about %s in: %v", field, err)
 		}
