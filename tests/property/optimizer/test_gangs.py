@@ -20,6 +20,7 @@ from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.tied.exact import improved
+from stowage_optimizer.ties.gangs import GangTie
 from stowage_optimizer.ties.registry import with_ties
 from stowage_optimizer.verify import verify_plan
 
@@ -112,7 +113,13 @@ def test_a_part_of_a_problem_keeps_gangs_just_if_the_whole_does() -> None:
             for item in members:
                 start.append(rng.choice([others[item], None, packing.current[item], *nodes]))
                 changed[item] = start[-1]
-            touched = [one for tie in packing.ties for one in tie.gangs if {*one.items} & {*members}]
+            touched = [
+                one
+                for tie in packing.ties
+                if isinstance(tie, GangTie)
+                for one in tie.gangs
+                if {*one.items} & {*members}
+            ]
             keeps_them = all(one.kept(packing.current, changed) for one in touched)
             assert keeps_ties(part, tuple(start)) == keeps_them
             tried += 1
