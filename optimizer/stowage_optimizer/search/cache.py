@@ -65,9 +65,13 @@ def _fill(place: Path, shipped: Path, code: Path) -> None:
             whole = Path(draft) / place.name
             shutil.copytree(shipped, whole)
             for folder in _sources(code):
-                for compiled in whole.glob(f"{folder.name}_*"):
-                    digest = hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()
-                    compiled.rename(whole / f"{folder.name}_{digest}")
+                # Several checkouts may have left theirs, which are alike.
+                compiled = sorted(whole.glob(f"{folder.name}_*"))
+                for other in compiled[1:]:
+                    shutil.rmtree(other)
+                digest = hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()
+                for one in compiled[:1]:
+                    one.rename(whole / f"{folder.name}_{digest}")
             with suppress(OSError):  # another process was quicker
                 whole.rename(place)
     place.mkdir(exist_ok=True)

@@ -131,15 +131,22 @@ def test_code_compiled_of_other_sources_is_not_used(tmp_path: Path) -> None:
     assert (before.exists(), after.exists()) == (False, True)
 
 
-def test_what_another_checkout_compiled_of_the_same_sources_is_taken(tmp_path: Path) -> None:
-    """Compiling takes minutes, and Numba names the folder of compiled code by the path of its source."""
+@pytest.mark.parametrize("checkouts", [["theirs"], ["another", "ours", "theirs"]])
+def test_what_another_checkout_compiled_of_the_same_sources_is_taken(checkouts: list[str], tmp_path: Path) -> None:
+    """Compiling takes minutes, and Numba names the folder of compiled code by the path of its source.
+
+    A former checkout may have been where this one is.
+    """
     theirs, ours = (tmp_path / name / "search" / "inner.py" for name in ("theirs", "ours"))
     for file in (theirs, ours):
         file.parent.mkdir(parents=True)
         file.write_text("ONE = 1", encoding="utf-8")
     folder_of: Callable[[str], str] = UserProvidedCacheLocator.get_suitable_cache_subpath
     made = settle_cache({}, theirs.parent, tmp_path)
-    (made / folder_of(str(theirs))).mkdir()
+    for name in checkouts:
+        compiled = made / folder_of(str(tmp_path / name / "search" / "inner.py"))
+        compiled.mkdir()
+        (compiled / "inner.nbi").touch()
 
     place = settle_cache({SHIPPED: str(made.parent)}, ours.parent, tmp_path)
 
