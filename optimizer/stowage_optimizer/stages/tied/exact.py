@@ -25,6 +25,9 @@ FEW_COUNTS, MOST_COUNTS = 600, 6_000
 """Pairs of kind and node up to which CP-SAT mostly finds the best plan for gangs in a second, whatever it begins with;
 and beyond which it is not worth trying, either."""
 
+MOST_COUNTED = 1_200
+"""Pods beyond which repairing what is found takes too long for that."""
+
 
 def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
     """Return whether pods are tied, and the problem small enough to be written down."""
@@ -34,8 +37,8 @@ def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
 
 def countable(packing: Packing, most: int = MOST_COUNTS) -> bool:
     """Return whether pods come in gangs, and are few when counted by kind."""
-    counts = len(packing.kinds) * len(packing.node_names)
-    return counts <= most and any(tie.gregarious for tie in packing.ties)
+    few = len(packing.kinds) * len(packing.node_names) <= most and len(packing.current) <= MOST_COUNTED
+    return few and any(tie.gregarious for tie in packing.ties)
 
 
 @dataclass(slots=True)
