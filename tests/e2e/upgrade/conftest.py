@@ -2,7 +2,7 @@
 
 import secrets
 import subprocess
-import tarfile
+import zipfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -26,7 +26,7 @@ BEFORE = "87cdc2750f3f41fc19733955af4a672c8b26b724"
 @pytest.fixture(scope="package")
 def chart_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the chart of that commit; skip where its history is not at hand."""
-    command = ["git", "archive", BEFORE, "charts/stowage"]
+    command = ["git", "archive", "--format=zip", BEFORE, "charts/stowage"]
     root = layout.shipped("charts").parent
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, check=False)
@@ -36,8 +36,8 @@ def chart_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         said = done.stderr.decode().strip()
         pytest.skip(f"the commit {BEFORE} is not in this checkout's history: {said}")
     folder = tmp_path_factory.mktemp("before")
-    with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
-        archive.extractall(folder, filter="data")
+    with zipfile.ZipFile(BytesIO(done.stdout)) as archive:
+        archive.extractall(folder)
     return folder / "charts" / "stowage"
 
 
