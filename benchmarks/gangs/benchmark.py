@@ -23,7 +23,7 @@ from stowage_optimizer.verify.certificate import verify_certificates
 from stowage_testbed.base.files import write_whole
 from stowage_testbed.optimizer_service.service import RunningService, running_service
 from stowage_testbed.reproduce.rebuilding import write_figures
-from stowage_testbed.simulate.process import Simulator, find_profile
+from stowage_testbed.simulate.process import NoAnswerError, Simulator, find_profile
 
 NAME = "bench-gangs"
 GATES = "GenericWorkload=true"
@@ -95,15 +95,20 @@ def _compare(
 ) -> Iterator[Row]:
     """Yield what the optimiser and the stock scheduler make of a cluster."""
     began = time.perf_counter()
-    found = stock().place(instance.simulated())
+    try:
+        found = stock().place(instance.simulated())
+    except NoAnswerError:
+        preempted = None
+    else:
+        preempted = outcome_of(instance, found.nodes, found.evicted)
     stock_s = time.perf_counter() - began
-    preempted = outcome_of(instance, found.nodes, found.evicted)
     row = _planned(instance, service(), preempted, stock_s)
-    say(f"{instance.name}, {len(instance.nodes)} nodes: {_told(row.plan)}; stock: {_told(preempted)}")
+    told = _told(preempted) if preempted else "comes to no end"
+    say(f"{instance.name}, {len(instance.nodes)} nodes: {_told(row.plan)}; stock: {told}")
     yield row
 
 
-def _planned(instance: GangInstance, service: RunningService, stock: Outcome, stock_s: float) -> Row:
+def _planned(instance: GangInstance, service: RunningService, stock: Outcome | None, stock_s: float) -> Row:
     snapshot = instance.snapshot()
     record, update = _ask(instance, service, snapshot)
     plan, left_alone = update.plan, [one.subject for one in update.refusals]

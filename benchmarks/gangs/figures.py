@@ -1,7 +1,7 @@
 """What the rows of clusters with gangs come to."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -22,6 +22,8 @@ class Row:
     ----------
     proofs
         The method of each phase of a tier that is proved.
+    stock
+        None if the stock scheduler comes to no end: it goes on evicting pods that it then places again.
     violations
         What the checker finds wrong with the plan.
     claims, refuted
@@ -31,7 +33,7 @@ class Row:
     record: Record
     nodes: int
     plan: Outcome
-    stock: Outcome
+    stock: Outcome | None
     stock_s: float
     proofs: tuple[str, ...]
     violations: tuple[str, ...]
@@ -62,8 +64,12 @@ BEST_PERCENT = 99
 
 def gang_figures(rows: Sequence[Row]) -> Iterator[Figure]:
     """Yield the figures of clusters that the stock scheduler was given as well."""
-    yield from _gangs(rows)
-    yield from _victims(rows)
+    pairs = {one.record.case: (one.plan, one.stock) for one in rows if one.stock is not None}
+    yield from _gangs(pairs)
+    yield from _victims([*pairs.values()])
+    yield failing_figure(
+        "clusters with which stock comes to no end", {one.record.case: one.stock is not None for one in rows}, target=""
+    )
     yield from _proofs(rows)
     yield failing_figure("plans that break a rule", {one.record.case: not one.violations for one in rows})
     claims, refuted = sum(one.claims for one in rows), [two for one in rows for two in one.refuted]
@@ -76,30 +82,30 @@ def gang_figures(rows: Sequence[Row]) -> Iterator[Figure]:
     yield figure("stock: time of a cluster", "s", [one.stock_s for one in rows], median)
 
 
-def _gangs(rows: Sequence[Row]) -> Iterator[Figure]:
+def _gangs(pairs: Mapping[str, tuple[Outcome, Outcome]]) -> Iterator[Figure]:
     """Yield who has more in whole gangs. A tier decides where all above it are equal."""
     yield failing_figure(
         "clusters with fewer pods in whole gangs than with stock",
-        {one.record.case: one.plan.gang_pods >= one.stock.gang_pods for one in rows},
+        {case: plan.gang_pods >= stock.gang_pods for case, (plan, stock) in pairs.items()},
     )
     yield failing_figure(
         "clusters with fewer whole gangs than with stock",
-        {one.record.case: one.plan.gangs >= one.stock.gangs for one in rows},
+        {case: plan.gangs >= stock.gangs for case, (plan, stock) in pairs.items()},
         target="",
     )
     yield failing_figure(
         "clusters with fewer pods with a node than with stock",
-        {one.record.case: one.plan.pods >= one.stock.pods for one in rows},
+        {case: plan.pods >= stock.pods for case, (plan, stock) in pairs.items()},
         target="",
     )
-    more = [float(one.plan.gang_pods > one.stock.gang_pods) for one in rows]
+    more = [float(plan.gang_pods > stock.gang_pods) for plan, stock in pairs.values()]
     yield figure("clusters with more pods in whole gangs than with stock", "%", more, share_percent, spread=False)
-    for tier in range(max((len(one.stock.gangs) for one in rows), default=0)):
-        here = [one for one in rows if tier < len(one.stock.gangs)]
+    for tier in range(max((len(stock.gangs) for _, stock in pairs.values()), default=0)):
+        here = [(plan, stock) for plan, stock in pairs.values() if tier < len(stock.gangs)]
         name = f"priority {tier + 1} from the top"
-        yield _beside(f"{name}: whole gangs", [(one.plan.gangs[tier], one.stock.gangs[tier]) for one in here])
+        yield _beside(f"{name}: whole gangs", [(plan.gangs[tier], stock.gangs[tier]) for plan, stock in here])
         yield _beside(
-            f"{name}: pods in whole gangs", [(one.plan.gang_pods[tier], one.stock.gang_pods[tier]) for one in here]
+            f"{name}: pods in whole gangs", [(plan.gang_pods[tier], stock.gang_pods[tier]) for plan, stock in here]
         )
 
 
@@ -109,29 +115,29 @@ def _beside(name: str, pairs: Sequence[tuple[int, int]]) -> Figure:
     return figure(name, "", [float(mine) for mine, _ in pairs], sum, spread=False, note=f"stock: {stock}")
 
 
-def _victims(rows: Sequence[Row]) -> Iterator[Figure]:
+def _victims(pairs: Sequence[tuple[Outcome, Outcome]]) -> Iterator[Figure]:
     """Yield how many fewer victims there are: counted with the pods that a gang is left with, and without."""
-    back = sum(one.stock.disrupted - one.stock.lost for one in rows)
-    for name, least, note, pairs in (
+    back = sum(stock.disrupted - stock.lost for _, stock in pairs)
+    for name, least, note, counts in (
         (
             "victims, with the rest of broken gangs", FEWER_VICTIMS_PERCENT, "",
-            [(one.plan.victims, one.stock.victims) for one in rows],
+            [(plan.victims, stock.victims) for plan, stock in pairs],
         ),
         (
             "victims", FEWER_VICTIMS_PERCENT, "pods that ran and have no node at the end",
-            [(one.plan.lost, one.stock.lost) for one in rows],
+            [(plan.lost, stock.lost) for plan, stock in pairs],
         ),
         (
             "pods that left their node", None, f"the plans' moves among them, and {back} that stock placed again",
-            [(one.plan.disrupted, one.stock.disrupted) for one in rows],
+            [(plan.disrupted, stock.disrupted) for plan, stock in pairs],
         ),
     ):  # fmt: skip
-        mine, stock = (sum(counts) for counts in zip(*pairs, strict=True)) if pairs else (0, 0)
-        saved = 100 * (1 - mine / stock) if stock else None
+        mine, theirs = (sum(one) for one in zip(*counts, strict=True)) if counts else (0, 0)
+        saved = 100 * (1 - mine / theirs) if theirs else None
         yield Figure(
             f"{name}: fewer than with stock", saved, "%", f">= {least} %" if least else "",
-            saved >= least if least and saved is not None else None, len(rows),
-            note="; ".join(filter(None, (f"{mine} instead of {stock}", note))),
+            saved >= least if least and saved is not None else None, len(pairs),
+            note="; ".join(filter(None, (f"{mine} instead of {theirs}", note))),
         )  # fmt: skip
 
 

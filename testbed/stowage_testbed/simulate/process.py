@@ -181,15 +181,22 @@ class _Scheduler(LineProcess):
         line = self.ask(text, f"instance {instance_id!r}", limit_s, self._way_out)
         if error := msgspec.json.decode(line, type=_Failure).error:
             way_out = f"repair what the reason names and {self._again}"
-            raise StowageError(f"instance {instance_id!r} has no answer: {error}; {way_out}")
+            raise NoAnswerError(f"instance {instance_id!r} has no answer: {error}; {way_out}")
         return msgspec.json.decode(line, type=answer, dec_hook=lambda _, content: ParseDict(content, pb.Snapshot()))
+
+
+class NoAnswerError(StowageError):
+    """The scheduler came to no end with an instance, or refused it."""
 
 
 class Simulator(_Scheduler):
     """The scheduler without an API server, for as long as the ``with`` block lasts."""
 
     def place(self, instance: Instance) -> Placements:
-        """Return where it puts the pods; a `StowageError` if the instance has issues, or the scheduler failed."""
+        """Return where it puts the pods; a `StowageError` if the instance has issues, or the scheduler failed.
+
+        Of an instance that is not answered it is a `NoAnswerError`.
+        """
         placed = self._ask(instance.id, instance.content(), Placements)
         return msgspec.structs.replace(placed, nodes={pod: node or None for pod, node in placed.nodes.items()})
 

@@ -113,7 +113,7 @@ def test_only_runs_of_one_question_are_held_against_each_other() -> None:
     assert contradictions([claim, elsewhere, narrower]) == []
 
 
-def a_gang_row(case: str, plan: Outcome, stock: Outcome, **claims: Any) -> GangRow:
+def a_gang_row(case: str, plan: Outcome, stock: Outcome | None, **claims: Any) -> GangRow:
     """Return a row of a cluster, on which the plan and stock left so much."""
     record = a_record(((0, 10, 0),), case=case, **claims)
     return GangRow(
@@ -142,6 +142,18 @@ def test_gangs_are_compared_from_the_highest_priority_on() -> None:
     assert found["all tiers proved in 1 s"].value == 50
     assert found["proofs by cp sat"].value == 100
     assert found["bounds with prices that the checker refutes"].runs == 2
+
+
+def test_a_cluster_with_which_stock_comes_to_no_end_is_compared_with_nothing() -> None:
+    """What is proved of the plan counts all the same."""
+    plan = Outcome(gang_pods=(8,), gangs=(2,), pods=(8,), lost=4, left_behind=6, disrupted=7)
+
+    found = named(gang_figures([a_gang_row("a", plan, plan), a_gang_row("b", plan, None, **OPTIMAL)]))
+
+    assert found["clusters with which stock comes to no end"].note == "b"
+    assert found["clusters with fewer pods in whole gangs than with stock"].runs == 1
+    assert found["victims: fewer than with stock"].note.startswith("4 instead of 4")
+    assert found["all tiers proved in 1 s"].value == 50
 
 
 def test_gangs_that_were_not_measured_are_no_success() -> None:
