@@ -68,15 +68,15 @@ func (k *GroupKind) size(pod *v1.Pod) int32 {
 
 // Gang is the ID of the gang that the pod is of under the rules, or "": its pod group, or a group of another project.
 func (r *Rules) Gang(pod *v1.Pod) string {
-	if IsInGroup(pod) {
-		return GroupOf(pod)
-	}
 	id, _ := r.groupKind(pod)
-	return id
+	return cmp.Or(GroupOf(pod), id)
 }
 
-// groupKind is the group of another project that the pod is of, and its kind.
+// groupKind is the group of another project that the pod is of, and its kind; none for a pod of a pod group.
 func (r *Rules) groupKind(pod *v1.Pod) (id string, kind *GroupKind) {
+	if IsInGroup(pod) {
+		return "", nil
+	}
 	for i := range r.GroupKinds {
 		if id := r.GroupKinds[i].of(pod); id != "" {
 			return id, &r.GroupKinds[i]
@@ -97,27 +97,24 @@ func (r *Rules) groupLabels() sets.Set[string] {
 // addGroupsOfOthers adds the groups of other projects to those that the scheduler knows, by their IDs. All pods of one are
 // enough: how many could do without the others, its own object says, and that is not read.
 func addGroupsOfOthers(found map[string]*group, rules *Rules, lists ...[]*v1.Pod) {
-	if len(rules.GroupKinds) == 0 {
-		return
-	}
+	others := map[string]*group{}
 	for _, pods := range lists {
 		for _, pod := range pods {
 			id, kind := rules.groupKind(pod)
-			if id == "" || IsInGroup(pod) {
+			if id == "" {
 				continue
 			}
-			of := found[id]
+			of := others[id]
 			if of == nil {
 				of = &group{scheduler: pod.Spec.SchedulerName, refused: sets.New[string]()}
 				of.Gang, of.LeavesWhole = true, kind.LeavesWhole
-				found[id] = of
+				others[id] = of
 			}
 			of.addOfOthers(pod, kind.size(pod))
 		}
 	}
-	for _, of := range found {
-		if of != nil && of.pods+of.finished > 0 {
-			of.MinCount = max(1, cmp.Or(of.size, of.pods+of.finished)-of.finished)
-		}
+	for id, of := range others {
+		of.MinCount = max(1, cmp.Or(of.size, of.pods+of.finished)-of.finished)
+		found[id] = of
 	}
 }

@@ -96,8 +96,7 @@ func newGroup(find Groups, first *v1.Pod) *group {
 func (g *group) add(pod *v1.Pod) {
 	g.refuse(podGroupPriority, corev1helpers.PodPriority(pod) != g.Priority)
 	g.refuse(podGroupPreemptionPolicy, preemptionPolicyOf(pod) != g.policy)
-	g.refuse(podGroupScheduler, pod.Spec.SchedulerName != g.scheduler)
-	g.refuse(podGroupGated, len(pod.Spec.SchedulingGates) > 0) // a pod with a node has none
+	g.refuseApart(pod)
 }
 
 // addOfOthers adds a pod of a group that the scheduler does not know, and its size by the pod's annotation.
@@ -108,8 +107,13 @@ func (g *group) addOfOthers(pod *v1.Pod, size int32) {
 		return
 	}
 	g.pods++
+	g.refuseApart(pod)
+}
+
+// refuseApart refuses the group of a pod that does not come when the others do.
+func (g *group) refuseApart(pod *v1.Pod) {
 	g.refuse(podGroupScheduler, pod.Spec.SchedulerName != g.scheduler)
-	g.refuse(podGroupGated, len(pod.Spec.SchedulingGates) > 0)
+	g.refuse(podGroupGated, len(pod.Spec.SchedulingGates) > 0) // a pod with a node has none
 }
 
 func (g *group) refuse(reason string, applies bool) {

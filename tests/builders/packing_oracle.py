@@ -57,8 +57,13 @@ def feasible_assignments(packing: Packing) -> Iterator[Assignment]:
     """Yield every assignment in which all coming pods fit their nodes."""
     choices = [(None, *item.eligible) for item in items_of(packing)]
     for assignment in product(*choices):
-        if all(_fits(packing, assignment, node) for node in range(len(packing.room))):
+        if has_room(packing, assignment):
             yield assignment
+
+
+def has_room(packing: Packing, assignment: Assignment) -> bool:
+    """Return whether all nodes have room for what comes to them."""
+    return all(_fits(packing, assignment, node) for node in range(len(packing.room)))
 
 
 def overcommitted(packing: Packing) -> bool:

@@ -80,15 +80,24 @@ class Gangs(Enum):
     WHOLE = 2
 
 
-def _short_gangs(snapshot: Snapshot) -> set[str]:
-    """Return the gangs of which too few pods run: no plan may change one without completing it."""
+def _left_alone(snapshot: Snapshot, planned: Gangs) -> Container[str]:
+    """Return the gangs that plans of the kind do not touch."""
+    if planned is Gangs.WHOLE:
+        return ()
+    if planned is Gangs.LEFT_ALONE:
+        return snapshot.gangs
     pods, classes = snapshot.pods, snapshot.classes
     running = Counter(
         classes[class_id].gang
         for class_id, node, reason in zip(pods.class_id, pods.node, pods.immovable_reason, strict=True)
         if node and reason != TERMINATING
     )
-    return {name for name, gang in snapshot.gangs.items() if running[name] < gang.min_count}
+    # A plan that changes a gang of which too few pods run has to complete it.
+    return {
+        name
+        for name, gang in snapshot.gangs.items()
+        if gang.leaves_whole or gang.topology_key or running[name] < gang.min_count
+    }
 
 
 def refused_gangs(
@@ -103,7 +112,7 @@ def refused_gangs(
     present
         The classes that have pods.
     """
-    short = set[str]() if planned is not Gangs.MOVED else _short_gangs(snapshot)
+    alone = _left_alone(snapshot, planned)
     gangs: defaultdict[str, list[PodClass]] = defaultdict(list)
     for one in snapshot.classes.values() if snapshot.gangs else ():
         if one.gang and one.id in present:
@@ -111,9 +120,7 @@ def refused_gangs(
     for gang, members in gangs.items():
         first = next((one for one in members if one.id in refused), None)
         priorities = sorted({one.priority for one in members})
-        of = snapshot.gangs[gang]
-        moves = planned is Gangs.MOVED and not (of.leaves_whole or of.topology_key or gang in short)
-        if planned is not Gangs.WHOLE and not moves:
+        if gang in alone:
             reason, detail = "gang", f"is of gang {gang}, and a plan of this kind may leave half a gang"
         elif first is not None:
             why = refused[first.id][0].reason

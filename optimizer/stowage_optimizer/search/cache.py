@@ -69,9 +69,9 @@ def _fill(place: Path, shipped: Path, code: Path) -> None:
                 compiled = sorted(whole.glob(f"{folder.name}_*"))
                 for other in compiled[1:]:
                     shutil.rmtree(other)
-                digest = hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()
-                for one in compiled[:1]:
-                    one.rename(whole / f"{folder.name}_{digest}")
+                if compiled:
+                    digest = hashlib.sha1(str(folder).encode(), usedforsecurity=False).hexdigest()
+                    compiled[0].rename(whole / f"{folder.name}_{digest}")
             with suppress(OSError):  # another process was quicker
                 whole.rename(place)
     place.mkdir(exist_ok=True)

@@ -287,11 +287,11 @@ def _exchanged(nodes: dict[int, int | None], current: Assignment) -> dict[int, i
     """Return ``nodes`` of replicas, exchanged so that as few as possible have the node that they had."""
     # Others that have a node already come first: nobody else has to leave then.
     others = sorted(nodes, key=lambda item: nodes[item] is None)
-    for item, home in ((item, node) for item, node in nodes.items() if node is not None and node == current[item]):
-        if nodes[item] != home:
+    for item, node in nodes.items():
+        if node is None or node != current[item]:
             continue
         for other in others:
-            if home not in (current[other], nodes[other]):
-                nodes[item], nodes[other] = nodes[other], home
+            if node not in (current[other], nodes[other]):
+                nodes[item], nodes[other] = nodes[other], node
                 break
     return nodes

@@ -9,11 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+import numpy as np
+
 from stowage_optimizer.model.packing import Assignment, Packing
 from stowage_optimizer.model.pods import TERMINATING
 from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.tie import STAYS, KindVariables, Leaving, Pins, Rows, Tie
 from stowage_optimizer.model.time_budget import TimeBudget
+from stowage_optimizer.search.search_arrays import load_of
 from stowage_optimizer.ties.gang_repair import GangItems, GangRepair, fullness
 
 ROUNDS = 4
@@ -122,19 +125,18 @@ class GangTie(Tie):
         The latter follow from the room of each node, but solvers see from them alone which gangs cannot be whole
         beside each other.
         """
-        total = {
-            id(kind): rows.total_of([*kind.stay.values(), *kind.come.values()], kind.size)
-            for kinds in rows.kinds.values()
-            for kind in kinds
-        }
+        every = [kind for kinds in rows.kinds.values() for kind in kinds]
+        total = {id(kind): rows.total_of([*kind.stay.values(), *kind.come.values()], kind.size) for kind in every}
         for one in self.gangs:
             names = dict.fromkeys(packing.class_ids[item] for item in one.items)
             kinds = [kind for name in names for kind in rows.kinds.get(name, ())]
             if kinds:
                 totals = [total[id(kind)] for kind in kinds]
                 _GangRows(one, kinds, totals, rows).add(as_it_was=not one.sound(packing.current, packing.current))
-        every = [kind for kinds in rows.kinds.values() for kind in kinds]
-        for dimension, room in enumerate(_most_held(packing)):
+        # Pods may stay where they ask for more than there is.
+        problem = packing.problem
+        held = np.maximum(problem.room, load_of(problem, problem.home != NOWHERE)).sum(axis=0)
+        for dimension, room in enumerate(held.tolist()):
             terms = [(total[id(kind)], kind.demand[dimension]) for kind in every if kind.demand[dimension]]
             rows.program.at_most(terms, room)
 
@@ -182,17 +184,6 @@ def _domain_of(packing: Packing, gang: GangItems, proposal: Assignment, rng: Ran
     else:
         domain = max(counts or known, key=lambda one: counts[one], default=NOWHERE)
     return frozenset(node for node, one in enumerate(domain_of) if one == domain and one != NOWHERE)
-
-
-def _most_held(packing: Packing) -> list[int]:
-    """Return what all pods together may take of each dimension: pods may stay where they ask for more than there is."""
-    held = [[0] * len(room) for room in packing.room]
-    for kind, home in zip(packing.kind_of, packing.current, strict=True):
-        if home is not None:
-            for dimension, amount in enumerate(kind.demand):
-                held[home][dimension] += amount
-    most = [map(max, room, amounts) for room, amounts in zip(packing.room, held, strict=True)]
-    return [sum(amounts) for amounts in zip(*most, strict=True)]
 
 
 class _GangRows:

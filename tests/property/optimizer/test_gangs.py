@@ -1,13 +1,11 @@
 """Whatever gangs there are, plans keep them, and are the best of all that do."""
 
-from collections import Counter
-from collections.abc import Sequence
 from functools import partial
 from random import Random
 
 import pytest
 from brute_force import Where, plan_to, solve_and_compare
-from packing_oracle import items_of
+from packing_oracle import has_room, items_of
 from snapshot_builder import SnapshotBuilder
 from solving_in_process import decoded
 
@@ -16,7 +14,6 @@ from stowage_optimizer.constraints.reduction import reduce_snapshot
 from stowage_optimizer.constraints.refusals import Gangs
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.options import SolveOptions
-from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.tie import keeps_ties
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.stages.tied.exact import improved
@@ -123,19 +120,10 @@ def test_a_part_of_a_problem_keeps_gangs_just_if_the_whole_does() -> None:
             keeps_them = all(one.kept(packing.current, changed) for one in touched)
             assert keeps_ties(part, tuple(start)) == keeps_them
             tried += 1
-            if keeps_them and part.ties and fits(packing, changed):
+            if keeps_them and part.ties and has_room(packing, tuple(changed)):
                 kept += 1
                 improved(part, tuple(start), 0, budget)
     assert 100 < kept < tried / 2
-
-
-def fits(packing: Packing, assignment: Sequence[int | None]) -> bool:
-    """Return whether all nodes have room for what is on them."""
-    used = Counter[int]()
-    for kind, node in zip(packing.kind_of, assignment, strict=True):
-        if node is not None:
-            used[node] += kind.demand[0]
-    return all(used[node] <= room[0] for node, room in enumerate(packing.room))
 
 
 @pytest.mark.parametrize("strategy", ["lexicographic", "first-fit-decreasing"])

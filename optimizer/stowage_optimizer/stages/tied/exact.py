@@ -31,14 +31,18 @@ MOST_COUNTED = 1_200
 
 def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
     """Return whether pods are tied, and the problem small enough to be written down."""
-    pairs, rows = len(packing.current) * len(packing.node_names), sum(tie.rows for tie in packing.ties)
-    return bool(packing.ties) and rows <= most and (pairs <= most or countable(packing))
+    pairs = len(packing.current) * len(packing.node_names)
+    return bool(packing.ties) and max(pairs, _rows(packing)) <= most
 
 
 def countable(packing: Packing, most: int = MOST_COUNTS) -> bool:
-    """Return whether pods come in gangs, and are few when counted by kind."""
+    """Return whether pods come in gangs, and the problem is small enough when they are counted by kind."""
     few = len(packing.kinds) * len(packing.node_names) <= most and len(packing.current) <= MOST_COUNTED
-    return few and any(tie.gregarious for tie in packing.ties)
+    return few and _rows(packing) <= MOST_PAIRS and any(tie.gregarious for tie in packing.ties)
+
+
+def _rows(packing: Packing) -> int:
+    return sum(tie.rows for tie in packing.ties)
 
 
 @dataclass(slots=True)

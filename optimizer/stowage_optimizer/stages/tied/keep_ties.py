@@ -189,7 +189,7 @@ class _Moving:
     def _improved(self, packing: Packing, checker: TieChecker, proved: int) -> Solution | None:
         """Return what CP-SAT makes of the best; None without time, or if too large."""
         share = self._share(0)
-        if not (share and manageable(packing)):
+        if not (share and (manageable(packing) or countable(packing))):
             return None
         budget = self.budget.part(share * self.budget.limit_s)
         return improved(packing, checker.best, proved, budget)
