@@ -15,6 +15,7 @@ import (
 	"github.com/stowage/stowage/scheduler/packingplan"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/gate"
 	"github.com/stowage/stowage/scheduler/plugins/priorityoptimizer/records"
+	"github.com/stowage/stowage/scheduler/reservation"
 )
 
 // A process may die at any moment. The next one finishes its plan, and no pod is evicted a second time.
@@ -187,7 +188,11 @@ func TestProcessThatHasLostTheLeaseTouchesNothingUntilItHasItBack(t *testing.T) 
 	if after := c.phases(); len(c.evictions()) != 1 || c.ledger.Empty() || after[packingplan.Executing] != 1 || len(after) != 1 {
 		t.Errorf("plans %v, evicted %v, reserved %v", after, c.evictions(), c.kept())
 	}
-	c.hasNode("three") // whoever places it there
+	record := c.plansOf()[0]
+	c.must(c.bind(&v1.Binding{ // the other process binds it
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "three", Annotations: map[string]string{
+			reservation.AllocatedAnnotation: reservation.Taken{Name: record.Name(), UID: record.UID()}.Text()}},
+		Target: v1.ObjectReference{Name: record.Status.Placements()[0].To}}))
 	c.eventually("its place is taken", func() bool { return len(c.kept()) == 0 })
 	lead("me")
 
