@@ -1,8 +1,11 @@
-"""The most that one node can hold, by value: exact, in Python's own integers."""
+"""The most that one node can hold, by value: in whole numbers, and exact wherever that can be found."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import gcd
+
+import numpy as np
 
 SHARES = 8
 """Steps by which weight is shifted from one resource to another."""
@@ -10,8 +13,14 @@ SHARES = 8
 MOST_MIXED = 4
 """Resources, the scarcest, that are mixed with each other."""
 
-MOST_STEPS = 3_000_000
-"""Steps after which a node is too hard, and fractions of pods count; some tens of seconds."""
+MOST_STEPS = 100_000
+"""Steps after which the search gives up on a node; a fifth of a second or so."""
+
+CELLS = 2_000_000
+"""Amounts of room that are told apart where the search gives up: a quarter of a second."""
+
+OVERFLOW = 2**62
+"""Values from here on are too large for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +32,20 @@ class Choice:
     most: int
 
 
-def most_valuable(choices: Sequence[Choice], room: Sequence[int], slack: int) -> int:
+def most_valuable(
+    choices: Sequence[Choice], room: Sequence[int], slack: int, *, steps: int = MOST_STEPS, cells: int = CELLS
+) -> int:
     """Return a number that no content of the node exceeds.
 
-    It is at most ``slack`` above the most valuable one's, unless that is too hard to find.
+    It is at most ``slack`` above the most valuable one's, unless the search gives up on the
+    node and the pods' needs are no multiples of units as large as ``cells`` asks for.
 
     Parameters
     ----------
     room
         Room by resource; a content fits if it fits in each.
+    steps, cells
+        What the search may take, and how many amounts of room are told apart after it.
     """
     useful = []
     for one in choices:
@@ -42,9 +56,41 @@ def most_valuable(choices: Sequence[Choice], room: Sequence[int], slack: int) ->
     if not room:
         return sum(one.value * one.most for one in useful)
     factors = min(_factors(useful, room), key=lambda way: _worth(useful, way, room))
-    search = _Search(_dense(useful, factors), factors, slack)
+    search = _Search(_dense(useful, factors), factors, slack, steps)
     search.explore(0, 0, list(room))
-    return _worth(useful, factors, room) if search.steps > MOST_STEPS else search.best + slack
+    if search.steps <= steps:
+        return search.best + slack
+    return min(_worth(useful, factors, room), _most_in_units(useful, room, cells))
+
+
+def _most_in_units(choices: Sequence[Choice], room: Sequence[int], most_cells: int) -> int:
+    """Return the most that fits where needs and room are rounded down to units, larger ones of what is less scarce."""
+    total = sum(one.value * one.most for one in choices)
+    if total >= OVERFLOW:
+        return total
+    needs = list(zip(*(one.need for one in choices), strict=True))
+    units, cells = [max(1, gcd(*need)) for need in needs], 1
+    for at in _scarcest_first(choices, room):
+        while cells * (room[at] // units[at] + 1) > most_cells:
+            units[at] *= 2
+        cells *= room[at] // units[at] + 1
+    most = np.zeros([left // unit + 1 for left, unit in zip(room, units, strict=True)], np.int64)
+    for one in choices:
+        for number in _parts(one.most):
+            taken = [number * (need // unit) for need, unit in zip(one.need, units, strict=True)]
+            more = most[tuple(slice(None, -some or None) for some in taken)] + number * one.value
+            beside = most[tuple(slice(some, None) for some in taken)]
+            np.maximum(beside, more, out=beside)
+    return int(most.flat[-1])
+
+
+def _parts(most: int) -> Iterator[int]:
+    """Yield numbers of which some sum up to each number up to ``most``, and none to more."""
+    part = 1
+    while most > 0:
+        yield min(part, most)
+        most -= part
+        part *= 2
 
 
 def _scarce(choices: Sequence[Choice], room: Sequence[int]) -> tuple[list[Choice], list[int]]:
@@ -62,14 +108,23 @@ def _factors(choices: Sequence[Choice], room: Sequence[int]) -> list[tuple[int, 
     """Return ways to add up resources to one, in whole numbers."""
     unit = max(1, *room) * 1024
     equal = [unit // max(1, left) for left in room]
-    alone = [tuple(factor * (at == one) for at, factor in enumerate(equal)) for one in range(len(room))]
-    scarcest = sorted(range(len(room)), key=lambda one: _worth(choices, alone[one], room))
+    alone = [_alone(one, factor, len(room)) for one, factor in enumerate(equal)]
+    scarcest = _scarcest_first(choices, room)
     mixed = [
         tuple(share * a + (SHARES - share) * b for a, b in zip(alone[one], alone[other], strict=True))
         for one, other in combinations(scarcest[:MOST_MIXED], 2)
         for share in range(1, SHARES)
     ]
     return [tuple(equal), *alone, *mixed]
+
+
+def _alone(one: int, factor: int, resources: int) -> tuple[int, ...]:
+    return tuple(factor * (at == one) for at in range(resources))
+
+
+def _scarcest_first(choices: Sequence[Choice], room: Sequence[int]) -> list[int]:
+    """Return the resources, first the one of which there is room for the least value."""
+    return sorted(range(len(room)), key=lambda one: _worth(choices, _alone(one, 1, len(room)), room))
 
 
 def _weight(need: Sequence[int], factors: Sequence[int]) -> int:
@@ -115,6 +170,7 @@ class _Search:
     ordered: list[Choice]
     factors: Sequence[int]
     slack: int
+    most_steps: int
     best: int = 0
     steps: int = 0
     _weights: list[int] = field(init=False)
@@ -131,7 +187,7 @@ class _Search:
             one = self.ordered[at]
             most = min([one.most, *_fitting(one.need, left)])
             for number in range(most, 0, -1):
-                if self.steps > MOST_STEPS:
+                if self.steps > self.most_steps:
                     return
                 rest = [amount - number * wanted for amount, wanted in zip(left, one.need, strict=True)]
                 self.explore(at + 1, value + number * one.value, rest)

@@ -115,13 +115,15 @@ Signature = tuple[tuple[int, ...], tuple[Choice, ...]]
 """All that the most valuable content of a node depends on."""
 
 
-def proved_bound(pods: Pods, weights: Weights, slack: int) -> int:
+def proved_bound(pods: Pods, weights: Weights, slack: int, cells: int) -> int:
     """Return the bound that the claim's prices prove.
 
     Parameters
     ----------
     slack
         Part of the scale by which all nodes together may be overvalued.
+    cells
+        As in `most_valuable`.
     """
     claim = pods.claim
     total = -weights.required()
@@ -131,7 +133,7 @@ def proved_bound(pods: Pods, weights: Weights, slack: int) -> int:
         total += group.pod * len(group.uids) + max(0, run) * running
     nodes = _Nodes(pods, weights).signatures()
     for (room, choices), number in nodes.items():
-        each = most_valuable(choices, room, slack // len(pods.case.nodes))
+        each = most_valuable(choices, room, slack // len(pods.case.nodes), cells=cells)
         total += number * each
     value = total // claim.dual.scale + weights.constant(claim.phase, claim.priority)
     if claim.phase == pb.PHASE_PLACE:
