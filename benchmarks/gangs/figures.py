@@ -98,6 +98,11 @@ def _gangs(pairs: Mapping[str, tuple[Outcome, Outcome]]) -> Iterator[Figure]:
         {case: plan.pods >= stock.pods for case, (plan, stock) in pairs.items()},
         target="",
     )
+    yield failing_figure(
+        "clusters in which stock keeps and places more, tier by tier",
+        {case: plan.counts >= stock.counts for case, (plan, stock) in pairs.items()},
+        target="",
+    )
     more = [float(plan.gang_pods > stock.gang_pods) for plan, stock in pairs.values()]
     yield figure("clusters with more pods in whole gangs than with stock", "%", more, share_percent, spread=False)
     for tier in range(max((len(stock.gangs) for _, stock in pairs.values()), default=0)):

@@ -17,6 +17,8 @@ class Outcome:
     gang_pods, gangs, pods
         By priority, highest first: pods with a node in gangs of which enough have one, these gangs, and all pods with
         a node.
+    kept
+        By priority: pods that ran and have a node.
     lost
         Pods that ran and have no node.
     left_behind
@@ -28,9 +30,15 @@ class Outcome:
     gang_pods: tuple[int, ...]
     gangs: tuple[int, ...]
     pods: tuple[int, ...]
+    kept: tuple[int, ...]
     lost: int
     left_behind: int
     disrupted: int
+
+    @property
+    def counts(self) -> tuple[tuple[int, int], ...]:
+        """By priority the pods that go on running, and all with a node: in this order plans count them."""
+        return tuple(zip(self.kept, self.pods, strict=True))
 
     @property
     def victims(self) -> int:
@@ -40,13 +48,14 @@ class Outcome:
 
 def outcome_of(instance: GangInstance, where: Where, disrupted: Collection[str]) -> Outcome:
     """Return what came of ``instance``, of whose pods some were taken off their node."""
-    gang_pods, gangs, pods = Counter[int](), Counter[int](), Counter[int]()
+    gang_pods, gangs, pods, kept = Counter[int](), Counter[int](), Counter[int](), Counter[int]()
     lost = left_behind = left_node = 0
     for one in instance.workloads:
         ran = [pod for pod, home in zip(one.pods, one.homes, strict=True) if home != NOWHERE]
         running = sum(bool(where.get(pod)) for pod in ran)
         there = sum(bool(where.get(pod)) for pod in one.pods)
         pods[one.priority] += there
+        kept[one.priority] += running
         lost += len(ran) - running
         left_node += sum(pod in disrupted for pod in ran)
         if one.least and there >= one.least:
@@ -58,7 +67,7 @@ def outcome_of(instance: GangInstance, where: Where, disrupted: Collection[str])
     def by_tier(counted: Mapping[int, int]) -> tuple[int, ...]:
         return tuple(counted[priority] for priority in instance.priorities)
 
-    return Outcome(by_tier(gang_pods), by_tier(gangs), by_tier(pods), lost, left_behind, left_node)
+    return Outcome(by_tier(gang_pods), by_tier(gangs), by_tier(pods), by_tier(kept), lost, left_behind, left_node)
 
 
 def where_after(instance: GangInstance, plan: pb.Plan) -> Where:

@@ -4,13 +4,16 @@ import time
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from stowage_optimizer.assignments.solution_writer import SolutionWriter
+from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.decode import decode_options, decode_snapshot
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.issues import Issues
 from stowage_optimizer.model.options import SolveOptions
+from stowage_optimizer.model.packing import Packing
 from stowage_optimizer.model.snapshot import Refusal, Snapshot
-from stowage_optimizer.model.solution import EndReason, Solution
+from stowage_optimizer.model.solution import EndReason, Publish, Solution
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.cache import BackgroundCompiler
 from stowage_optimizer.service.warmup import warm_up
@@ -45,6 +48,17 @@ class Answer:
     def message(self) -> str:
         """Any further message."""
         return self.solution.message
+
+
+@dataclass(frozen=True)
+class FindsNothing:
+    """A strategy that has run out of time."""
+
+    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
+        """Return what there is."""
+        del publish
+        writer = SolutionWriter(packing, budget.policy)
+        return writer.write(packing.current, trivial_bounds(packing))
 
 
 def decoded(snapshot: pb.Snapshot) -> Snapshot:

@@ -78,6 +78,14 @@ class Tie(ABC):
         It needs no room that there is not, if ``assignment`` does not.
         """
 
+    def preempting(self, packing: Packing, assignment: Assignment) -> Assignment:
+        """Return an assignment near ``assignment`` in which pods that wait together take the place of lower priorities.
+
+        Other ties it need not keep.
+        """
+        del packing
+        return assignment
+
     @abstractmethod
     def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Return to which nodes to keep items so that an answer is likely to keep the tie.

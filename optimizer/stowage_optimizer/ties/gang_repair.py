@@ -79,6 +79,17 @@ def fullness(gang: GangItems, assignment: Assignment) -> float:
     return min(1.0, len(gang.nodes(assignment)) / gang.least)
 
 
+def areas_of(gang: GangItems, assignment: Assignment) -> Iterator[Collection[int] | None]:
+    """Yield the nodes that it may come to, of one domain after the other; None is anywhere."""
+    if not gang.domain_of:
+        yield None
+        return
+    there = Counter(gang.domain_of[node] for node in gang.nodes(assignment))
+    counts = Counter(one for one in gang.domain_of if one != NOWHERE)
+    for domain in there or [one for one, _ in counts.most_common()]:
+        yield {node for node, one in enumerate(gang.domain_of) if one == domain}
+
+
 class GangRepair:
     """An assignment in which gangs are completed, taken off, or put back.
 
@@ -181,7 +192,7 @@ class GangRepair:
 
     def _complete(self, gang: GangItems, *, pressing: bool) -> None:
         """Place what has no node, if that makes the gang whole; when ``pressing``, in place of lower priority too."""
-        for nodes in self._areas(gang):
+        for nodes in areas_of(gang, self.builder.assignment):
             lower, gone = self._lower(gang) if pressing else {}, dict[int, int]()
             placed = self._fill(gang, nodes, lower, gone)
             if self._kept(gang) and gang.nodes(self.builder.assignment):
@@ -201,16 +212,6 @@ class GangRepair:
             if node is not None and kind_of[item].priority < priority:
                 found[node].append(item)
         return found
-
-    def _areas(self, gang: GangItems) -> Iterator[Collection[int] | None]:
-        """Yield the nodes that it may come to, of one domain after the other; None is anywhere."""
-        if not gang.domain_of:
-            yield None
-            return
-        there = Counter(gang.domain_of[node] for node in gang.nodes(self.builder.assignment))
-        counts = Counter(one for one in gang.domain_of if one != NOWHERE)
-        for domain in there or [one for one, _ in counts.most_common()]:
-            yield {node for node, one in enumerate(gang.domain_of) if one == domain}
 
     def _fill(
         self, gang: GangItems, nodes: Collection[int] | None, lower: Mapping[int, list[int]], gone: dict[int, int]

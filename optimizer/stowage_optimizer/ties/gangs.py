@@ -17,6 +17,7 @@ from stowage_optimizer.model.problem import NOWHERE
 from stowage_optimizer.model.tie import STAYS, KindVariables, Leaving, Pins, Rows, Tie
 from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.search.search_arrays import load_of
+from stowage_optimizer.ties.gang_preemption import Preemption
 from stowage_optimizer.ties.gang_repair import GangItems, GangRepair, fullness
 
 ROUNDS = 4
@@ -93,6 +94,10 @@ class GangTie(Tie):
                 return repair.builder.assignment
             repair.settle(broken, budget)
         return packing.current
+
+    def preempting(self, packing: Packing, assignment: Assignment) -> Assignment:
+        """Return ``assignment`` with whole gangs, in place of pods of lower priority where they need to be."""
+        return Preemption(packing, self.gangs, assignment).place()
 
     def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Have the gangs that a proposal breaks stay as they are, but the fullest one of each priority."""

@@ -7,13 +7,15 @@ import pytest
 from brute_force import Where, best_value, outcome, plan_to, solve_and_compare
 from gang_recordings import RECORDINGS, GangRecording
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import finished_answer_to
+from solving_in_process import FindsNothing, budget_of, decoded, finished_answer_to
 
 from benchmarks.gangs.generator import THREADS, make_instance
 from benchmarks.gangs.outcome import outcome_of, where_after
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
+from stowage_optimizer.model.options import SolveOptions
 from stowage_optimizer.model.solution import Solution
+from stowage_optimizer.stages import pipeline
 from stowage_optimizer.verify import verify_plan
 
 CASES = 40
@@ -133,6 +135,16 @@ def test_no_fewer_pods_come_in_gangs_than_the_stock_scheduler_places(seed: int, 
     plan = finished_answer_to(instance.snapshot(), asked).plan
 
     assert outcome_of(instance, where_after(instance, plan), ()).gang_pods >= stock
+
+
+def test_gangs_preempt_whatever_a_strategy_finds() -> None:
+    """Time may be over before the search of a large cluster finds anything; stock places 323, 317 and 252 pods."""
+    instance = make_instance(229)
+    packings = pipeline.Packings(decoded(instance.snapshot()))
+
+    found = pipeline.solve(FindsNothing(), packings, budget_of(SolveOptions(time_limit_s=5.0)), lambda _one: None)
+
+    assert outcome_of(instance, where_after(instance, encode_plan(found)), ()).gang_pods >= (323, 317, 252)
 
 
 def test_a_gang_that_leaves_whole_exchanges_nodes_before_it_is_evicted() -> None:

@@ -1,20 +1,15 @@
 """Pods tied by budgets, limits and demands: what moves, and what may be claimed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 from snapshot_builder import SnapshotBuilder
-from solving_in_process import Answer, budget_of, decoded, finished_answer_to
+from solving_in_process import Answer, FindsNothing, budget_of, decoded, finished_answer_to
 
-from stowage_optimizer.assignments.solution_writer import SolutionWriter
-from stowage_optimizer.bounds.proofs import trivial_bounds
 from stowage_optimizer.contract import optimizer_pb2 as pb
 from stowage_optimizer.model.encode import encode_plan
 from stowage_optimizer.model.options import SolveOptions
-from stowage_optimizer.model.packing import Packing
-from stowage_optimizer.model.solution import NodesInUse, Publish, Solution
-from stowage_optimizer.model.time_budget import TimeBudget
+from stowage_optimizer.model.solution import NodesInUse, Solution
 from stowage_optimizer.stages import pipeline
 from stowage_optimizer.verify import verify_plan
 
@@ -162,17 +157,6 @@ def test_where_there_is_no_time_for_them_pods_with_demands_wait() -> None:
 
     assert answer.solution.empty
     assert [one.reason for one in answer.refusals] == ["topology-spread"]
-
-
-@dataclass(frozen=True)
-class FindsNothing:
-    """A strategy that has run out of time."""
-
-    def solve(self, packing: Packing, budget: TimeBudget, publish: Publish) -> Solution:
-        """Return what there is."""
-        del publish
-        writer = SolutionWriter(packing, budget.policy)
-        return writer.write(packing.current, trivial_bounds(packing))
 
 
 @pytest.mark.parametrize("moved_per_s", [0, pipeline.MOVED_PER_S])

@@ -66,6 +66,12 @@ class TieChecker:
             )
             self.publish(self.solution())
 
+    def preempt(self) -> None:
+        """Consider what preemption makes of the best so far."""
+        proposal = self._preempting(self.best)
+        if proposal != self.best:
+            self.consider(proposal)
+
     def matches(self) -> bool:
         """Whether the best is worth as much as the solution without ties."""
         return self.value == self._score(self.reached)
@@ -139,11 +145,18 @@ class TieChecker:
             budget = budget.part(min(REPAIRING.of(budget.limit_s, pods), budget.left_s()))
         kept = repair_ties(self.packing, proposal, budget)
         yield kept
+        if kept != proposal and (preempting := self._preempting(proposal)) != proposal:
+            yield preempting
         if kept == proposal or not repair or self.hurry():
             return
         repaired = repair_with_ties(self.packing, proposal, budget)
         yield repaired
         yield repair_ties(self.packing, filled(self.packing, repaired), budget)
+
+    def _preempting(self, assignment: Assignment) -> Assignment:
+        for tie in self.packing.ties:
+            assignment = tie.preempting(self.packing, assignment)
+        return assignment
 
     def _allowed(self, candidate: Assignment) -> bool:
         """Return whether ``candidate`` keeps the ties and the policy."""
