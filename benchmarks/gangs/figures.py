@@ -99,8 +99,8 @@ def _gangs(pairs: Mapping[str, tuple[Outcome, Outcome]]) -> Iterator[Figure]:
         target="",
     )
     yield failing_figure(
-        "clusters in which stock keeps and places more, tier by tier",
-        {case: plan.counts >= stock.counts for case, (plan, stock) in pairs.items()},
+        "clusters in which stock does better by the objective of plans",
+        {case: plan.value >= stock.value for case, (plan, stock) in pairs.items()},
         target="",
     )
     more = [float(plan.gang_pods > stock.gang_pods) for plan, stock in pairs.values()]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.gangs.instance import NOWHERE, GangInstance, Where, node_name
 from stowage_optimizer.contract import optimizer_pb2 as pb
+from stowage_optimizer.model.objective import EVICTION, MOVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,9 @@ class Outcome:
     gang_pods, gangs, pods
         By priority, highest first: pods with a node in gangs of which enough have one, these gangs, and all pods with
         a node.
-    kept
-        By priority: pods that ran and have a node.
+    value
+        What plans maximize, one priority after the other: pods that ran and have a node, all with a node, and what is
+        lost by moves and evictions.
     lost
         Pods that ran and have no node.
     left_behind
@@ -30,15 +32,10 @@ class Outcome:
     gang_pods: tuple[int, ...]
     gangs: tuple[int, ...]
     pods: tuple[int, ...]
-    kept: tuple[int, ...]
+    value: tuple[tuple[int, int, int], ...]
     lost: int
     left_behind: int
     disrupted: int
-
-    @property
-    def counts(self) -> tuple[tuple[int, int], ...]:
-        """By priority the pods that go on running, and all with a node: in this order plans count them."""
-        return tuple(zip(self.kept, self.pods, strict=True))
 
     @property
     def victims(self) -> int:
@@ -48,14 +45,18 @@ class Outcome:
 
 def outcome_of(instance: GangInstance, where: Where, disrupted: Collection[str]) -> Outcome:
     """Return what came of ``instance``, of whose pods some were taken off their node."""
-    gang_pods, gangs, pods, kept = Counter[int](), Counter[int](), Counter[int](), Counter[int]()
+    gang_pods, gangs, pods, kept, cost = (Counter[int]() for _ in range(5))
     lost = left_behind = left_node = 0
     for one in instance.workloads:
         ran = [pod for pod, home in zip(one.pods, one.homes, strict=True) if home != NOWHERE]
         running = sum(bool(where.get(pod)) for pod in ran)
+        staying = sum(
+            where.get(pod) == node_name(home) for pod, home in zip(one.pods, one.homes, strict=True) if home != NOWHERE
+        )
         there = sum(bool(where.get(pod)) for pod in one.pods)
         pods[one.priority] += there
         kept[one.priority] += running
+        cost[one.priority] += EVICTION * (len(ran) - running) + MOVE * (running - staying)
         lost += len(ran) - running
         left_node += sum(pod in disrupted for pod in ran)
         if one.least and there >= one.least:
@@ -67,7 +68,8 @@ def outcome_of(instance: GangInstance, where: Where, disrupted: Collection[str])
     def by_tier(counted: Mapping[int, int]) -> tuple[int, ...]:
         return tuple(counted[priority] for priority in instance.priorities)
 
-    return Outcome(by_tier(gang_pods), by_tier(gangs), by_tier(pods), by_tier(kept), lost, left_behind, left_node)
+    value = zip(by_tier(kept), by_tier(pods), (-one for one in by_tier(cost)), strict=True)
+    return Outcome(by_tier(gang_pods), by_tier(gangs), by_tier(pods), tuple(value), lost, left_behind, left_node)
 
 
 def where_after(instance: GangInstance, plan: pb.Plan) -> Where:

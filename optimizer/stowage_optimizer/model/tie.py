@@ -78,12 +78,12 @@ class Tie(ABC):
         It needs no room that there is not, if ``assignment`` does not.
         """
 
-    def preempting(self, packing: Packing, assignment: Assignment) -> Assignment:
+    def preempting(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Return an assignment near ``assignment`` in which pods that wait together take the place of lower priorities.
 
         Other ties it need not keep.
         """
-        del packing
+        del packing, budget
         return assignment
 
     @abstractmethod

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.model.packing import Assignment, Packing
+from stowage_optimizer.model.time_budget import TimeBudget
 from stowage_optimizer.ties.gang_repair import GangItems, areas_of, fullness
 
 TURNS = 3
@@ -36,13 +37,15 @@ class Preemption:
             self._gangs[packing.kind_of[one.items[0]].priority].append(one)
         self._members = {item for of in self._gangs.values() for one in of for item in one.items}
 
-    def place(self) -> Assignment:
-        """Return where everybody is in the end."""
+    def place(self, budget: TimeBudget) -> Assignment:
+        """Return where everybody is in the end; all as wanted if time is up before."""
         packing = self.packing
         for tier in packing.tiers:
             items = [item for item, kind in enumerate(packing.kind_of) if kind.priority == tier]
             self._keep([item for item in items if packing.current[item] is not None], self._gangs[tier])
             for gang in sorted(self._gangs[tier], key=lambda one: (-fullness(one, self._wanted), -len(one.items))):
+                if budget.over():
+                    return self._wanted
                 self._complete(gang)
             self._come([item for item in items if packing.current[item] is None and item not in self._members])
         return self._beside.assignment

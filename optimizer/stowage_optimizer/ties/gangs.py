@@ -95,9 +95,9 @@ class GangTie(Tie):
             repair.settle(broken, budget)
         return packing.current
 
-    def preempting(self, packing: Packing, assignment: Assignment) -> Assignment:
+    def preempting(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
         """Return ``assignment`` with whole gangs, in place of pods of lower priority where they need to be."""
-        return Preemption(packing, self.gangs, assignment).place()
+        return Preemption(packing, self.gangs, assignment).place(budget)
 
     def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Have the gangs that a proposal breaks stay as they are, but the fullest one of each priority."""

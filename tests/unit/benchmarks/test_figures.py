@@ -124,15 +124,19 @@ def a_gang_row(case: str, plan: Outcome, stock: Outcome | None, **claims: Any) -
 
 def test_gangs_are_compared_from_the_highest_priority_on() -> None:
     """A gang more of a higher priority may take the room of several of a lower one."""
-    stock = Outcome(gang_pods=(8, 6), gangs=(2, 3), pods=(8, 6), lost=4, left_behind=6, disrupted=7)
-    better = replace(stock, gang_pods=(9, 0), gangs=(2, 0), lost=2, left_behind=0, disrupted=9)
-    worse = replace(stock, gang_pods=(8, 5), lost=3)
+    value = (4, 8, 0), (5, 6, -12)
+    stock = Outcome(gang_pods=(8, 6), gangs=(2, 3), pods=(8, 6), value=value, lost=4, left_behind=6, disrupted=7)
+    better = replace(
+        stock, gang_pods=(9, 0), gangs=(2, 0), value=((4, 9, 0), (5, 0, 0)), lost=2, left_behind=0, disrupted=9
+    )
+    worse = replace(stock, gang_pods=(8, 5), value=((4, 8, 0), (6, 5, -9)), lost=3)
 
     found = named(gang_figures([a_gang_row("a", better, stock, **OPTIMAL), a_gang_row("b", worse, stock)]))
 
     fewer = found["clusters with fewer pods in whole gangs than with stock"]
     assert (fewer.value, fewer.met, fewer.note) == (1, False, "b")
     assert found["clusters with more pods in whole gangs than with stock"].value == 50
+    assert found["clusters in which stock does better by the objective of plans"].value == 0
     lowest = found["priority 2 from the top: pods in whole gangs"]
     assert (lowest.value, lowest.note) == (5, "stock: 12")
     victims = found["victims, with the rest of broken gangs: fewer than with stock"]
@@ -146,7 +150,7 @@ def test_gangs_are_compared_from_the_highest_priority_on() -> None:
 
 def test_a_cluster_with_which_stock_comes_to_no_end_is_compared_with_nothing() -> None:
     """What is proved of the plan counts all the same."""
-    plan = Outcome(gang_pods=(8,), gangs=(2,), pods=(8,), lost=4, left_behind=6, disrupted=7)
+    plan = Outcome(gang_pods=(8,), gangs=(2,), pods=(8,), value=((4, 8, 0),), lost=4, left_behind=6, disrupted=7)
 
     found = named(gang_figures([a_gang_row("a", plan, plan), a_gang_row("b", plan, None, **OPTIMAL)]))
 

@@ -24,6 +24,9 @@ from stowage_optimizer.stages.finish.gain_curve import gain_by_moves
 REPAIRING = Reserve(pods_per_s=8_000, least_share=0.1, most_share=0.5)
 """For repairing one proposal, where a part of it is as good as a plan."""
 
+PREEMPTING_SHARE = 0.2
+"""Part of the time left that preemption may take: in larger clusters there is none."""
+
 
 @dataclass(slots=True)
 class TieChecker:
@@ -154,8 +157,9 @@ class TieChecker:
         yield repair_ties(self.packing, filled(self.packing, repaired), budget)
 
     def _preempting(self, assignment: Assignment) -> Assignment:
+        budget = self.budget.part(PREEMPTING_SHARE * self.budget.left_s())
         for tie in self.packing.ties:
-            assignment = tie.preempting(self.packing, assignment)
+            assignment = tie.preempting(self.packing, assignment, budget)
         return assignment
 
     def _allowed(self, candidate: Assignment) -> bool:
