@@ -78,12 +78,14 @@ class Tie(ABC):
         It needs no room that there is not, if ``assignment`` does not.
         """
 
-    def preempting(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
+    def preempting(
+        self, packing: Packing, assignment: Assignment, budget: TimeBudget, rng: Random | None
+    ) -> Assignment:
         """Return an assignment near ``assignment`` in which pods that wait together take the place of lower priorities.
 
-        Other ties it need not keep.
+        Other ties it need not keep. An ``rng`` draws who comes first.
         """
-        del packing, budget
+        del packing, budget, rng
         return assignment
 
     @abstractmethod

@@ -7,6 +7,7 @@ stay beside them.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from random import Random
 
 from stowage_optimizer.assignments.builder import AssignmentBuilder
 from stowage_optimizer.model.packing import Assignment, Packing
@@ -24,10 +25,17 @@ class Preemption:
     ----------
     wanted
         Where each pod is to be if there is room, which may break gangs.
+    rng
+        Draws who comes first and which nodes are made free; without, large gangs come first.
     """
 
-    def __init__(self, packing: Packing, gangs: Iterable[GangItems], wanted: Assignment) -> None:
-        self.packing, self._wanted = packing, wanted
+    def __init__(
+        self, packing: Packing, gangs: Iterable[GangItems], wanted: Assignment, rng: Random | None = None
+    ) -> None:
+        self.packing, self._wanted, self._rng = packing, wanted, rng
+        self._rank = list(range(len(packing.room)))
+        if rng is not None:
+            rng.shuffle(self._rank)
         self._beside, self._now = AssignmentBuilder(packing), AssignmentBuilder(packing)
         for item, node in enumerate(wanted):
             if node is not None:
@@ -43,12 +51,17 @@ class Preemption:
         for tier in packing.tiers:
             items = [item for item, kind in enumerate(packing.kind_of) if kind.priority == tier]
             self._keep([item for item in items if packing.current[item] is not None], self._gangs[tier])
-            for gang in sorted(self._gangs[tier], key=lambda one: (-fullness(one, self._wanted), -len(one.items))):
+            for gang in sorted(self._gangs[tier], key=self._precedence):
                 if budget.over():
                     return self._wanted
                 self._complete(gang)
             self._come([item for item in items if packing.current[item] is None and item not in self._members])
         return self._beside.assignment
+
+    def _precedence(self, gang: GangItems) -> tuple[float, float]:
+        if self._rng is not None:
+            return self._rng.random(), 0
+        return -fullness(gang, self._wanted), -len(gang.items)
 
     def _keep(self, running: Sequence[int], gangs: Sequence[GangItems]) -> None:
         """Let those stay that can, and give others room elsewhere; gangs that are too few then leave."""
@@ -131,6 +144,7 @@ class Preemption:
     def _nodes_of(self, item: int, area: Collection[int] | None) -> Iterator[tuple[int, bool]]:
         """Yield the nodes twice: those that are free first, and then all of them."""
         nodes = [node for node in self.packing.kind_of[item].eligible if area is None or node in area]
+        nodes.sort(key=self._rank.__getitem__)
         for free in (True, False):
             yield from ((node, free) for node in nodes)
 

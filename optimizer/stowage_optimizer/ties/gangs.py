@@ -95,9 +95,11 @@ class GangTie(Tie):
             repair.settle(broken, budget)
         return packing.current
 
-    def preempting(self, packing: Packing, assignment: Assignment, budget: TimeBudget) -> Assignment:
+    def preempting(
+        self, packing: Packing, assignment: Assignment, budget: TimeBudget, rng: Random | None
+    ) -> Assignment:
         """Return ``assignment`` with whole gangs, in place of pods of lower priority where they need to be."""
-        return Preemption(packing, self.gangs, assignment).place(budget)
+        return Preemption(packing, self.gangs, assignment, rng).place(budget)
 
     def pinned(self, packing: Packing, proposal: Assignment, budget: TimeBudget, rng: Random | None) -> Pins:
         """Have the gangs that a proposal breaks stay as they are, but the fullest one of each priority."""

@@ -116,7 +116,7 @@ class _Moving:
         checker = TieChecker(self.packing, repairing, self.publish, self._hurry)
         if not self.packing.divisible or self._soon_filled():
             self._timed(checker.place_as_it_is)
-            self._timed(checker.preempt)
+            checker.preempt()
         if countable(self.packing, FEW_COUNTS) and self._exact(checker):
             return checker.solution()
 

@@ -6,6 +6,7 @@ ties.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from random import Random
 
 from stowage_optimizer.assignments.first_fit import filled
 from stowage_optimizer.assignments.repair import repair_ties, repair_with_ties
@@ -24,8 +25,11 @@ from stowage_optimizer.stages.finish.gain_curve import gain_by_moves
 REPAIRING = Reserve(pods_per_s=8_000, least_share=0.1, most_share=0.5)
 """For repairing one proposal, where a part of it is as good as a plan."""
 
-PREEMPTING_SHARE = 0.2
-"""Part of the time left that preemption may take: in larger clusters there is none."""
+PREEMPTING_SHARE = 0.1
+"""Part of the time left that preemption may take: in the largest clusters there is none."""
+
+MOST_ORDERS, DETERMINISTIC_ORDERS = 100, 10
+"""Orders in which gangs take their room."""
 
 
 @dataclass(slots=True)
@@ -70,10 +74,20 @@ class TieChecker:
             self.publish(self.solution())
 
     def preempt(self) -> None:
-        """Consider what preemption makes of the best so far."""
-        proposal = self._preempting(self.best)
-        if proposal != self.best:
-            self.consider(proposal)
+        """Take the best that preemption makes of the best so far, and of the present state in other orders."""
+        budget, rng = self.budget.part(PREEMPTING_SHARE * self.budget.left_s()), Random(self.budget.options.seed)  # noqa: S311
+        before = self.value
+        proposal, order = self.best, None
+        for _ in range(DETERMINISTIC_ORDERS if self.budget.deterministic else MOST_ORDERS):
+            found = self._preempting(proposal, budget, order)
+            if self._score(found) > self.value and self._allowed(found):
+                self.best, self.value = found, self._score(found)
+            if found == proposal or budget.over():
+                break
+            proposal, order = self.packing.current, rng
+        if self.value > before:
+            self.publish(self.solution())
+            self.consider(repair_with_ties(self.packing, self.best, self.budget))
 
     def matches(self) -> bool:
         """Whether the best is worth as much as the solution without ties."""
@@ -148,18 +162,17 @@ class TieChecker:
             budget = budget.part(min(REPAIRING.of(budget.limit_s, pods), budget.left_s()))
         kept = repair_ties(self.packing, proposal, budget)
         yield kept
-        if kept != proposal and (preempting := self._preempting(proposal)) != proposal:
-            yield preempting
+        if kept != proposal:
+            yield self._preempting(proposal, self.budget.part(PREEMPTING_SHARE * self.budget.left_s()))
         if kept == proposal or not repair or self.hurry():
             return
         repaired = repair_with_ties(self.packing, proposal, budget)
         yield repaired
         yield repair_ties(self.packing, filled(self.packing, repaired), budget)
 
-    def _preempting(self, assignment: Assignment) -> Assignment:
-        budget = self.budget.part(PREEMPTING_SHARE * self.budget.left_s())
+    def _preempting(self, assignment: Assignment, budget: TimeBudget, rng: Random | None = None) -> Assignment:
         for tie in self.packing.ties:
-            assignment = tie.preempting(self.packing, assignment, budget)
+            assignment = tie.preempting(self.packing, assignment, budget, rng)
         return assignment
 
     def _allowed(self, candidate: Assignment) -> bool:
