@@ -117,8 +117,10 @@ class _Moving:
         if not self.packing.divisible or self._soon_filled():
             self._timed(checker.place_as_it_is)
             checker.preempt()
-        if countable(self.packing, FEW_COUNTS) and self._exact(checker):
-            return checker.solution()
+        if countable(self.packing, FEW_COUNTS):
+            if self._exact(checker):
+                return checker.solution()
+            checker.preempt()
 
         looking_s = 0.0
 

@@ -50,11 +50,13 @@ class TieChecker:
     value: Score = field(init=False)
     easier: Solution = field(init=False)
     _writer: SolutionWriter = field(init=False)
+    _rng: Random = field(init=False)
     _attested: Solution | None = field(init=False, default=None)
     _placed_as_it_is: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._writer = SolutionWriter(self.packing, self.budget.policy)
+        self._rng = Random(self.budget.options.seed)  # noqa: S311 - not for secrets
         self.best = self.packing.current
         self.easier = Solution(self.packing, self.best)
         self.value = self._score(self.best)
@@ -75,8 +77,7 @@ class TieChecker:
 
     def preempt(self) -> None:
         """Take the best that preemption makes of the best so far, and of the present state in other orders."""
-        budget, rng = self.budget.part(PREEMPTING_SHARE * self.budget.left_s()), Random(self.budget.options.seed)  # noqa: S311
-        before = self.value
+        budget, before = self.budget.part(PREEMPTING_SHARE * self.budget.left_s()), self.value
         proposal, order = self.best, None
         for _ in range(DETERMINISTIC_ORDERS if self.budget.deterministic else MOST_ORDERS):
             found = self._preempting(proposal, budget, order)
@@ -84,7 +85,7 @@ class TieChecker:
                 self.best, self.value = found, self._score(found)
             if found == proposal or budget.over():
                 break
-            proposal, order = self.packing.current, rng
+            proposal, order = self.packing.current, self._rng
         if self.value > before:
             self.publish(self.solution())
             self.consider(repair_with_ties(self.packing, self.best, self.budget))
@@ -162,9 +163,11 @@ class TieChecker:
             budget = budget.part(min(REPAIRING.of(budget.limit_s, pods), budget.left_s()))
         kept = repair_ties(self.packing, proposal, budget)
         yield kept
-        if kept != proposal:
+        if kept == proposal or self.hurry():
+            return
+        if any(tie.gregarious for tie in self.packing.ties):
             yield self._preempting(proposal, self.budget.part(PREEMPTING_SHARE * self.budget.left_s()))
-        if kept == proposal or not repair or self.hurry():
+        if not repair:
             return
         repaired = repair_with_ties(self.packing, proposal, budget)
         yield repaired
