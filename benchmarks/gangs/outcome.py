@@ -48,11 +48,9 @@ def outcome_of(instance: GangInstance, where: Where, disrupted: Collection[str])
     gang_pods, gangs, pods, kept, cost = (Counter[int]() for _ in range(5))
     lost = left_behind = left_node = 0
     for one in instance.workloads:
-        ran = [pod for pod, home in zip(one.pods, one.homes, strict=True) if home != NOWHERE]
+        ran = {pod: node_name(home) for pod, home in zip(one.pods, one.homes, strict=True) if home != NOWHERE}
         running = sum(bool(where.get(pod)) for pod in ran)
-        staying = sum(
-            where.get(pod) == node_name(home) for pod, home in zip(one.pods, one.homes, strict=True) if home != NOWHERE
-        )
+        staying = sum(where.get(pod) == home for pod, home in ran.items())
         there = sum(bool(where.get(pod)) for pod in one.pods)
         pods[one.priority] += there
         kept[one.priority] += running

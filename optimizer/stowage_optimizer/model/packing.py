@@ -117,6 +117,11 @@ class Packing:
         """Whether a part of a plan keeps every tie that the whole keeps."""
         return all(tie.divisible for tie in self.ties)
 
+    @property
+    def gregarious(self) -> bool:
+        """Whether plans that are made without ties are mostly far from keeping them."""
+        return any(tie.gregarious for tie in self.ties)
+
     @cached_property
     def pod_numbers(self) -> Indices:
         """Index of each item's pod in the snapshot, shape ``(items,)``."""

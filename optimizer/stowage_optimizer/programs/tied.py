@@ -37,7 +37,7 @@ class TiedFormulation(CountFormulation):
         for tie in tied.ties:
             tie.write(tied, self._rows)
         # In a second, 4 of 8 clusters of 32 to 64 nodes with gangs are proved by relaxations, and 1 without them.
-        self.program.relaxes = any(tie.gregarious for tie in tied.ties)
+        self.program.relaxes = tied.gregarious
 
     @staticmethod
     def variables(packing: Packing, tiers: int) -> int:

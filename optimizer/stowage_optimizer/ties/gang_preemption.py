@@ -117,12 +117,18 @@ class Preemption:
 
         Without ``home`` those that run do not stay there.
         """
-        kind_of, waits, came = self.packing.kind_of, defaultdict[int, list[int]](list), list[int]()
+        kind_of, current = self.packing.kind_of, self.packing.current
+        waits, came = defaultdict[int, list[int]](list), list[int]()
         for item in sorted(items, key=lambda one: kind_of[one].demand, reverse=True):
             if self._beside.node_of(item) is not None:
                 continue
             node = self._wanted[item]
-            if node is not None and self._may_come(item, node, home=home) and (area is None or node in area):
+            if (
+                node is not None
+                and (home or node != current[item])
+                and (area is None or node in area)
+                and self._beside.fits(item, node)
+            ):
                 self._put(item, node)
                 came.append(item)
             else:
@@ -130,16 +136,13 @@ class Preemption:
         for replicas in waits.values():
             for node, free in self._nodes_of(replicas[0], area):
                 # Replicas differ in their homes only.
-                for item in [one for one in replicas if home or node != self.packing.current[one]]:
-                    if not self._may_come(item, node, home=home) or (free and not self._now.fits(item, node)):
+                for item in [one for one in replicas if home or node != current[one]]:
+                    if not self._beside.fits(item, node) or (free and not self._now.fits(item, node)):
                         break
                     self._put(item, node)
                     replicas.remove(item)
                     came.append(item)
         return came
-
-    def _may_come(self, item: int, node: int, *, home: bool) -> bool:
-        return (home or node != self.packing.current[item]) and self._beside.fits(item, node)
 
     def _nodes_of(self, item: int, area: Collection[int] | None) -> Iterator[tuple[int, bool]]:
         """Yield the nodes twice: those that are free first, and then all of them."""

@@ -38,7 +38,7 @@ def manageable(packing: Packing, most: int = MOST_PAIRS) -> bool:
 def countable(packing: Packing, most: int = MOST_COUNTS) -> bool:
     """Return whether pods come in gangs, and the problem is small enough when they are counted by kind."""
     few = len(packing.kinds) * len(packing.node_names) <= most and len(packing.current) <= MOST_COUNTED
-    return few and _rows(packing) <= MOST_PAIRS and any(tie.gregarious for tie in packing.ties)
+    return few and _rows(packing) <= MOST_PAIRS and packing.gregarious
 
 
 def _rows(packing: Packing) -> int:

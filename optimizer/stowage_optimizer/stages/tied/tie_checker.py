@@ -77,12 +77,13 @@ class TieChecker:
 
     def preempt(self) -> None:
         """Take the best that preemption makes of the best so far, and of the present state in other orders."""
+        if not self.packing.gregarious:
+            return
         budget, before = self.budget.part(PREEMPTING_SHARE * self.budget.left_s()), self.value
         proposal, order = self.best, None
         for _ in range(DETERMINISTIC_ORDERS if self.budget.deterministic else MOST_ORDERS):
             found = self._preempting(proposal, budget, order)
-            if self._score(found) > self.value and self._allowed(found):
-                self.best, self.value = found, self._score(found)
+            self._take(found)
             if found == proposal or budget.over():
                 break
             proposal, order = self.packing.current, self._rng
@@ -115,9 +116,7 @@ class TieChecker:
         Without ``repair`` no more is made of it than takes little time.
         """
         for candidate in self._candidates(proposal, repair=repair):
-            value = self._score(candidate)
-            if value > self.value and self._allowed(candidate):
-                self.best, self.value = candidate, value
+            if self._take(candidate):
                 self.publish(self.solution())
             if self.budget.over():
                 return
@@ -165,7 +164,7 @@ class TieChecker:
         yield kept
         if kept == proposal or self.hurry():
             return
-        if any(tie.gregarious for tie in self.packing.ties):
+        if self.packing.gregarious:
             yield self._preempting(proposal, self.budget.part(PREEMPTING_SHARE * self.budget.left_s()))
         if not repair:
             return
@@ -177,6 +176,14 @@ class TieChecker:
         for tie in self.packing.ties:
             assignment = tie.preempting(self.packing, assignment, budget, rng)
         return assignment
+
+    def _take(self, candidate: Assignment) -> bool:
+        """Make ``candidate`` the best, if it is better and allowed; return whether it is."""
+        value = self._score(candidate)
+        if not (value > self.value and self._allowed(candidate)):
+            return False
+        self.best, self.value = candidate, value
+        return True
 
     def _allowed(self, candidate: Assignment) -> bool:
         """Return whether ``candidate`` keeps the ties and the policy."""
