@@ -257,13 +257,18 @@ class Watch:
             if self._lost:
                 self._lost = False
                 self._watches.arrivals.put(Resumed(self._source, self._watches.clock.now()))
-            for line, receipt in _stamp_lines(response, self._watches.clock):
-                if self._cancelled.is_set():
-                    # A socket that was shut down gives its last bytes as they came, which over TLS is noise.
-                    return
-                change = self._read(line, receipt)
-                if change is not None:
-                    yield change
+            try:
+                for line, receipt in _stamp_lines(response, self._watches.clock):
+                    if self._cancelled.is_set():
+                        # A socket that was shut down gives its last bytes as they came, which over TLS is noise.
+                        return
+                    change = self._read(line, receipt)
+                    if change is not None:
+                        yield change
+            except (ValueError, AttributeError):
+                # It was shut down within a read: Python's TLS sockets do not expect that of another thread.
+                if not self._cancelled.is_set():
+                    raise
 
     def cancel(self) -> None:
         """End the watch from another thread: its reader sees the end of the stream."""

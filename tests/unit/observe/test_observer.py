@@ -287,11 +287,14 @@ def line(name: str) -> bytes:
 
 
 class Connection:
-    """Gives one change; then it is closed from elsewhere, or cut, and gives noise."""
+    """Gives one change; then it is cut, or closed from elsewhere, and gives noise or an error."""
 
-    def __init__(self, watch: Watch, status: int = 200, cut: Exception | None = None) -> None:
+    def __init__(
+        self, watch: Watch, status: int = 200, cut: Exception | None = None, closed: Exception | None = None
+    ) -> None:
         self._watch = watch
         self._cut = cut
+        self._closed = closed
         self.status = status
         self.closed = False
 
@@ -306,13 +309,21 @@ class Connection:
         if self._cut:
             raise self._cut
         self._watch.cancel()
+        if self._closed:
+            raise self._closed
         yield b"\x17\x03\x03\x00\x85\x98\n"
 
 
 @pytest.mark.parametrize(
     "how",
-    [{}, {"cut": ProtocolError("cut")}, {"status": 410}, {"status": 500}],
-    ids=["closed", "cut", "gone", "refused"],
+    [
+        {},
+        {"closed": ValueError("Read on closed or unwrapped SSL socket.")},
+        {"cut": ProtocolError("cut")},
+        {"status": 410},
+        {"status": 500},
+    ],
+    ids=["closed", "closed within a read", "cut", "gone", "refused"],
 )
 def test_however_a_watch_ends_its_connection_is_closed_and_read_no_further(
     monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
