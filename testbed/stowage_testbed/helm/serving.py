@@ -1,9 +1,10 @@
-"""Waiting until a release serves, by a watch as Helm's own wait looks every 2 s, and why one does not."""
+"""Waiting until a release serves, by a watch as Helm's own wait looks every 2 s, and sees nodes; why one does not."""
 
 from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -13,9 +14,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from stowage_testbed.api.client import ApiRefusedError, ApiUnreachableError, Manifest, send
-from stowage_testbed.api.objects import is_observed
+from stowage_testbed.api.objects import Objects, is_observed, make_manifest
 from stowage_testbed.base import health
-from stowage_testbed.base.wait import SystemClock
+from stowage_testbed.base.wait import SystemClock, wait_until
 from stowage_testbed.helm.release import Release, last_lines
 
 if TYPE_CHECKING:
@@ -86,6 +87,40 @@ def serves(deployment: Manifest) -> bool:
     wanted = deployment["spec"]["replicas"]
     counts = (status.get(f"{name}eplicas", 0) for name in ("r", "updatedR", "availableR"))
     return is_observed(deployment) and all(count == wanted for count in counts)
+
+
+def await_node_seen(release: Release, node: str, scheduler_name: str) -> None:
+    """Wait until the release's scheduler has seen a node, and with it all nodes that were created before.
+
+    A scheduler hears of nodes and of pods by two watches, and after a pause takes what has come in any order: pods that
+    were created after a node may be placed before it is seen. The pod that is placed on the node here cannot be.
+    Raises a WaitTimeoutError if the scheduler does not place it.
+    """
+    name, namespace = f"node-probe-{secrets.token_hex(3)}", release.namespace
+    here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    container = {
+        "name": "probe",
+        "image": "none",
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    spec = {
+        "schedulerName": scheduler_name,
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [here]}}},
+        "tolerations": [{"operator": "Exists"}],
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [container],
+    }
+    with release.cluster.api_client() as api:
+        objects = Objects(api)
+        objects.create(make_manifest("v1", "Pod", name, namespace, spec=spec))
+        try:
+            wait_until(
+                f"the scheduler to see node {node}",
+                lambda: objects.read("Pod", name, namespace=namespace),
+                lambda pod: "nodeName" in pod["spec"],
+            )
+        finally:
+            objects.delete("Pod", name, namespace=namespace, at_once=True)
 
 
 @dataclass(slots=True)

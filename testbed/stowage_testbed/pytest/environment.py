@@ -74,17 +74,23 @@ class SessionEnvironment:
     def create_nodes(self, *pools: NodePool | str) -> list[str]:
         """Create fake nodes in this order; return their names when all are Ready.
 
+        Then a deterministic scheduler of the chart has seen them, too.
+
         A pool may be what `stowage up --nodes` takes, as in
         ``{prefix: big, count: 3, cpu: 4, memory: 8Gi, labels: {disk: ssd}, zones: [a, b]}``.
 
         Raises
         ------
         StowageError
-            A text is malformed; the server refuses a node, as its name is taken, say; or some were not Ready in time.
+            A text is malformed; the server refuses a node, as its name is taken, say; or some were not Ready or seen in
+            time.
         """
         read = [pool for one in pools for pool in (parse_node_specs([one]) if isinstance(one, str) else [one])]
         timeout_s = timeouts.nodes_s(sum(pool.count for pool in read))
-        return create_nodes(self.api, read, timeout_s=timeout_s)
+        names = create_nodes(self.api, read, timeout_s=timeout_s)
+        if self._released and self._wanted is not None and not self._release_changed:
+            self._wanted.await_nodes(self._release_there, names)
+        return names
 
     @plain
     def use(self, name: str | Path, *, folder: Path) -> RunningArm:
@@ -141,8 +147,12 @@ class SessionEnvironment:
         self._wanted, self._release_changed = wanted, False
         return release
 
+    @property
+    def _release_there(self) -> Release:
+        return Release(self.cluster, "stowage", RELEASE_NAMESPACE)
+
     def _remove_release(self) -> None:
-        uninstall_release(Release(self.cluster, "stowage", RELEASE_NAMESPACE))
+        uninstall_release(self._release_there)
 
     def clear(self) -> None:
         """Remove what sessions before this one left, also arms of one that was killed."""

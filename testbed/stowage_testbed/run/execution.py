@@ -87,6 +87,8 @@ class Harness:
         own = {**of_optimizer, **scenario.features.values(context.cluster.minor)}
         wanted = Wanted(release.profile, release.optimizer, merge_values(own, release.values))
         serving = switch_release(context, wanted, may_keep=may_keep)
+        if serving.kept:
+            wanted.await_nodes(serving.release, [name_of(one) for one in scenario.first_nodes])
         self.serving_release = serving.release
         recorder.note_release(serving)
         for source in WATCHED:

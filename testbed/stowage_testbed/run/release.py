@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from stowage_testbed.api.client import Manifest
 from stowage_testbed.api.objects import Objects
 from stowage_testbed.helm import Release, install_release
-from stowage_testbed.helm.serving import serves
+from stowage_testbed.helm.serving import await_node_seen, serves
 from stowage_testbed.scenario import timeouts
 from stowage_testbed.scenario.model import OptimizerSettings
 from stowage_testbed.simulate.instance import NO_PROTECTION
@@ -25,6 +25,11 @@ class Wanted:
     profile: str
     optimizer_enabled: bool
     values: Mapping[str, object] = field(default_factory=dict)
+
+    def await_nodes(self, release: Release, nodes: Sequence[str]) -> None:
+        """Wait until a deterministic scheduler has seen nodes, given in the order of creation; others may be later."""
+        if nodes and self.profile.endswith("deterministic"):
+            await_node_seen(release, nodes[-1], str(self.values.get("schedulerName", "default-scheduler")))
 
 
 @dataclass(frozen=True, slots=True)

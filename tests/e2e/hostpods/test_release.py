@@ -4,17 +4,20 @@ import copy
 import os
 import signal
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from amounts import size
 from kubernetes.client import ApiException, AuthenticationV1Api, RbacAuthorizationV1Api
 from release_environment import ReleaseEnvironment, is_ready
 
-from stowage_testbed.base.wait import wait_until
+from stowage_testbed.base.wait import HANG_S, wait_until
+from stowage_testbed.cluster import NodePool, create_nodes
 from stowage_testbed.helm import Release, install_release
 from stowage_testbed.helm.install import CHART
 from stowage_testbed.helm.release import helm_folder, run_helm
-from stowage_testbed.helm.serving import diagnose
+from stowage_testbed.helm.serving import await_node_seen, diagnose
 from stowage_testbed.toolchain import tool_path
 
 pytestmark = [pytest.mark.e2e, pytest.mark.smoke]
@@ -61,6 +64,29 @@ def test_a_crashed_container_comes_back(release: Release) -> None:
     (pod,) = release.pods()
     ended = {s.name: s.last_state.terminated for s in pod.status.container_statuses}
     assert ended["optimizer"].exit_code == 137
+
+
+def test_a_node_counts_as_seen_once_the_scheduler_has_it(release: Release, environment: ReleaseEnvironment) -> None:
+    """A scheduler that wakes up takes new pods and new nodes in any order, and would place the pods on other nodes."""
+
+    def list_probes() -> list[str]:
+        names = [pod.metadata.name for pod in environment.core.list_namespaced_pod(release.namespace).items]
+        return [name for name in names if name.startswith("node-probe-")]
+
+    scheduler = release.process_ids()["scheduler"]
+    os.kill(scheduler, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as executor:
+        try:
+            (node,) = create_nodes(environment.client, [NodePool("late", 1, size(2000, 2**32))])
+            seen = executor.submit(await_node_seen, release, node, "default-scheduler")
+            wait_until("the probe to be created", list_probes, bool)
+            assert not seen.done()
+        finally:
+            os.kill(scheduler, signal.SIGCONT)
+        seen.result(HANG_S)
+    environment.core.delete_node(node)
+
+    assert not list_probes()
 
 
 def test_without_the_right_to_watch_the_release_is_not_ready(release: Release, environment: ReleaseEnvironment) -> None:
