@@ -23,6 +23,7 @@ def seen(
     ready: bool = False,
     phase: str = "Pending",
     namespace: str = NAMESPACE,
+    disruption: str = "",
 ) -> Change:
     """Return one change of a pod of 100 m, with 50 m in a sidecar, and 1 GB."""
     body: dict[str, Any] = {
@@ -33,7 +34,13 @@ def seen(
             "initContainers": [{"restartPolicy": "Always", "resources": {"requests": {"cpu": "50m"}}}],
             **({"nodeName": node} if node else {}),
         },
-        "status": {"phase": phase, "conditions": [{"type": "Ready", "status": str(ready)}]},
+        "status": {
+            "phase": phase,
+            "conditions": [
+                {"type": "Ready", "status": str(ready)},
+                *([{"type": "DisruptionTarget", "status": "True", "reason": disruption}] if disruption else ()),
+            ],
+        },
     }
     return Change("Pod", verb, at(second), body)
 

@@ -113,8 +113,9 @@ class Answered:
     """Pods on the clock of the API server.
 
     Every moment of ``timelines`` is moved: to its stamp, or by the median lag where the log does not show which request
-    it was. ``lags_s`` are receipt minus stamp of every creation and binding that has one, ``missing`` is how many have
-    none, and ``late_s`` how much later than a later change an answer was stamped, ninth decile.
+    it was, and then also before the answers to later changes. ``lags_s`` are receipt minus stamp of every creation and
+    binding that has one, ``missing`` is how many have none, and ``late_s`` how much later than a later change an answer
+    was stamped, ninth decile.
     """
 
     timelines: tuple[PodTimeline, ...]
@@ -126,27 +127,31 @@ class Answered:
 def read_answers(timelines: Sequence[PodTimeline], entries: Iterable[AuditEntry]) -> Answered:
     """Return the pods of the watch, on the clock of the API server."""
     answers = _group(entries)
-    events = [
-        (receipt, entry, number, moment)
-        for number, line in enumerate(timelines)
-        for moment, receipt, entry in _find_answers(line, answers)
-    ]
-    lags_ns = [receipt.wall_ns - entry.stage_ns for receipt, entry, _, moment in events if moment != "ready"]
+    events: list[tuple[Receipt, AuditEntry | None, int, str]] = []
+    for number, line in enumerate(timelines):
+        of_line: dict[str, AuditEntry] = {moment: entry for moment, _, entry in _find_answers(line, answers)}
+        seen = ((moment, getattr(line, moment)) for moment in _MOMENTS)
+        events += [(receipt, of_line.get(moment), number, moment) for moment, receipt in seen if receipt is not None]
+    lags_ns = [receipt.wall_ns - entry.stage_ns for receipt, entry, _, moment in events if entry and moment != "ready"]
     lag_ns = int(median(lags_ns)) if lags_ns else 0
     expected = sum((line.created is not None) + (line.bound is not None) for line in timelines)
-    moved: dict[int, dict[str, Receipt]] = defaultdict(dict)
+    moved: dict[int, dict[str, Any]] = defaultdict(dict)
     late_s: list[float] = []
     # By when each change had happened, as the answers to later ones show it.
     earliest_ns = math.inf
-    events.sort(key=lambda one: one[0])
+    # A pod that makes way may be received together with the one that comes for it.
+    events.sort(key=lambda one: (one[0], one[3] != "disrupted"))
     for receipt, entry, number, moment in reversed(events):
-        earliest_ns = min(earliest_ns, entry.stage_ns)
-        # No change happens before it is asked for.
-        done_ns = int(max(earliest_ns, entry.received_ns))
-        late_s.append((entry.stage_ns - done_ns) / NS_PER_S)
+        if entry is None:
+            done_ns = int(min(earliest_ns, receipt.wall_ns - lag_ns))
+        else:
+            earliest_ns = min(earliest_ns, entry.stage_ns)
+            # No change happens before it is asked for.
+            done_ns = int(max(earliest_ns, entry.received_ns))
+            late_s.append((entry.stage_ns - done_ns) / NS_PER_S)
         moved[number][moment] = _earlier(receipt, receipt.wall_ns - done_ns)
     return Answered(
-        timelines=tuple(_move(line, moved[number], lag_ns) for number, line in enumerate(timelines)),
+        timelines=tuple(replace(line, **moved[number]) for number, line in enumerate(timelines)),
         lags_s=tuple(lag / NS_PER_S for lag in lags_ns),
         missing=expected - len(lags_ns),
         late_s=quantiles(late_s, n=TENTHS, method="inclusive")[-1] if len(late_s) > 1 else max(late_s, default=0.0),
@@ -179,12 +184,6 @@ def _find_answers(line: PodTimeline, answers: Answers) -> Iterable[tuple[Moment,
             before = [one for one in answers.get((line.key, source), ()) if one.received_ns <= receipt.wall_ns]
             if before:
                 yield moment, receipt, max(before, key=lambda one: one.received_ns)
-
-
-def _move(line: PodTimeline, moved: Mapping[str, Receipt], lag_ns: int) -> PodTimeline:
-    seen: dict[str, Receipt | None] = {name: getattr(line, name) for name in _MOMENTS}
-    times: dict[str, Any] = {name: moved.get(name) or _earlier(at, lag_ns) for name, at in seen.items() if at}
-    return replace(line, **times)
 
 
 def _earlier(receipt: Receipt, by_ns: int) -> Receipt:

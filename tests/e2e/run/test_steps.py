@@ -33,6 +33,7 @@ def test_steps_do_and_say_what_is_expected(environment: StepEnvironment, case: d
     assert [one for one in errors if one not in outcome.error] == [], outcome.error
     wrong = [f"{one.name}: {one.message}" for one in outcome.failed_checks]
     failed = case.get("failed", [])
+    assert len(wrong) == len(failed), wrong
     assert [part in said for part, said in zip(failed, wrong, strict=True)] == [True for _ in failed], wrong
     assert outcome.evidence.keys() == caught.keys()
     for name, parts in caught.items():
