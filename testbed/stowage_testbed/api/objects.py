@@ -174,15 +174,16 @@ class Objects:
             path, missing = served.path(namespace, name), {HTTPStatus.NOT_FOUND}
             self._ask("DELETE", path, f"delete {kind} {name}", options, allowed=missing)
 
-    def delete_all(self, kind: str, namespace: str = "") -> None:
-        """Delete every object of a kind, in a namespace if the kind has them.
+    def delete_all(self, kind: str, namespace: str = "", *, fields: str = "") -> None:
+        """Delete every object of a kind that a field selector chooses, in a namespace if the kind has them.
 
         Pods go at once: nothing on a fake node needs time to end. Page by page, since one request has a minute only.
         """
         options = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
         if served := self.kinds.find_served(kind):
             path, missing = served.path(namespace), {HTTPStatus.NOT_FOUND}
-            for _ in self._pages("DELETE", path, f"delete every {kind}", options, allowed=missing):
+            what = f"delete every {kind}"
+            for _ in self._pages("DELETE", path, what, options, fields=fields, allowed=missing):
                 pass
 
     def await_definition(self, name: str, timeout_s: float) -> None:
@@ -210,15 +211,18 @@ class Objects:
 
         wait_until(f"{DEFINITION} {name} to be established", lacks, lambda lacking: not lacking, timeout_s=timeout_s)
 
-    def _pages(self, method: str, path: str, what: str, body: Any = None, **options: Any) -> Iterator[dict[str, Any]]:
-        query = [("limit", str(PAGE))]
+    def _pages(
+        self, method: str, path: str, what: str, body: Any = None, *, fields: str = "", **options: Any
+    ) -> Iterator[dict[str, Any]]:
+        asked = [("limit", str(PAGE)), *([("fieldSelector", fields)] if fields else [])]
+        query = asked
         while True:
             page = self._ask(method, path, what, body, query=query, **options)
             yield page
             left = page.get("metadata", {}).get("continue")
             if not left:
                 return
-            query = [("limit", str(PAGE)), ("continue", left)]
+            query = [*asked, ("continue", left)]
 
     def _path(self, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
         return self.kinds.find(kind).path(namespace, name, subresource)

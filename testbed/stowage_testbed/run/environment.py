@@ -68,8 +68,12 @@ def clear(context: RunContext, scenario: Scenario, namespace: str) -> None:
     controllers = {"Deployment"}.union(*(one.controllers for one in recorded))
     controllers |= {one.kind for one in scenario.workload}
     replayed = [pair for one in recorded for pair in one.wide]
-    for kind in (*sorted(controllers - {"ReplicaSet", "Pod"}), "ReplicaSet", "Pod"):
+    for kind in (*sorted(controllers - {"ReplicaSet", "Pod"}), "ReplicaSet"):
         objects.delete_all(kind, namespace)
+    # A pod that waits would be given the room of those that go. If it goes as well in the middle of that, the scheduler
+    # may count its devices as taken until it is restarted (Kubernetes 1.37.2).
+    objects.delete_all("Pod", namespace, fields="spec.nodeName=")
+    objects.delete_all("Pod", namespace)
     wait_for(f"the pods of {namespace} to go", pods_gone(namespace), timeout_s=timeouts.CLEANUP_S)
     kinds = {item.kind for item in scenario.objects.values()}
     kinds |= {kind.rpartition("/")[2] for kind, _ in replayed}
