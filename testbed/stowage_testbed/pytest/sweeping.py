@@ -135,6 +135,8 @@ def _empty(api: ApiClient, kinds: Kinds, namespace: str) -> None:
 
     Nothing can be created in a namespace that is going. Once it is empty it is let go.
     """
+    # Nor may a pod that waits be given the room of the others, as at the end of a scenario (`run.environment.clear`).
+    _delete_collection(api, kinds.find("Pod"), namespace, "spec.nodeName=")
     had = [
         kind
         for kind in kinds.all()
